@@ -14,7 +14,7 @@ import { begunRow } from './begin-run.ts';
 import { makeCalls } from './make-calls.ts';
 import { answerReader } from './read-answer.ts';
 import { MAX_ROW, type RunJournal } from './run-journal.ts';
-import { ShownRun } from './shown-run.ts';
+import { ShownProgress } from './shown-progress.ts';
 import type { FoundTool, ToolBox } from './tool-box.ts';
 
 export interface AgentRunOptions {
@@ -39,7 +39,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class AgentRun {
   readonly #options: AgentRunOptions;
-  readonly #shown: ShownRun;
+  readonly #shown: ShownProgress;
   readonly #overtime = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   /** Of the attempt, or of the time that the agent has. */
@@ -48,7 +48,7 @@ export class AgentRun {
   constructor(options: AgentRunOptions) {
     this.#options = options;
     const { context } = options;
-    this.#shown = new ShownRun((text) => context.progress(text));
+    this.#shown = new ShownProgress((text) => context.progress(text));
     this.#signal = AbortSignal.any([context.signal, this.#overtime.signal]);
     // Each call that is under way listens, of which there are so many at a time.
     setMaxListeners(0, this.#signal);
@@ -72,6 +72,7 @@ export class AgentRun {
       throw error;
     } finally {
       clearTimeout(this.#timer);
+      this.#shown.end();
     }
   }
 

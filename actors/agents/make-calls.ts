@@ -10,14 +10,14 @@ import type { PlannedCall } from '../../machines/agent-run/plan.ts';
 import { DeadlineError, GatewayError } from '../errors.ts';
 import { RpcFault } from '../jsonrpc/rpc-fault.ts';
 import type { RunJournal } from './run-journal.ts';
-import type { ShownRun } from './shown-run.ts';
+import type { ShownProgress } from './shown-progress.ts';
 import { boundedText } from './tool-answer.ts';
 import type { ToolBox } from './tool-box.ts';
 
 export interface CallsHost {
   readonly journal: RunJournal;
   readonly tools: ToolBox;
-  readonly shown: ShownRun;
+  readonly shown: ShownProgress;
   /** Aborted when the attempt is over. */
   readonly signal: AbortSignal;
   readonly trace: string;

@@ -7,7 +7,9 @@
 // XC3       what is no event stream is not read as one: it would look like an answer that is empty.
 // XC4       with its end, however it ends, the socket is given back or gone.
 // XC5       what is sent is JSON that any reader takes, whatever anybody has written into it.
+// XC6       after each piece whatever else there is to do has its turn (A6): an answer that is there at once is not read at once.
 
+import { setImmediate } from 'node:timers/promises';
 import { wellFormedJson } from '../../machines/agent-run/well-formed-json.ts';
 import { connectionFault } from './connection-fault.ts';
 import { readErrorAnswer } from './error-answer.ts';
@@ -129,6 +131,7 @@ export class Exchange {
             line = feed === -1 ? line + value.length : value.length - feed - 1;
             if (size > maxBytes) throw tooLarge(maxBytes);
             if (line > maxLineBytes) throw tooLarge(maxLineBytes);
+            await setImmediate();
             controller.enqueue(value);
           } catch (error) {
             controller.error(this.#failed(error));

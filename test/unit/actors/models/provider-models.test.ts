@@ -92,3 +92,20 @@ describe.each(types)('a model of %s', (type) => {
     expect(await ask(models, [type], question())).toMatchObject({ finish: 'filtered' });
   });
 });
+
+it('leaves others their turn, however much of an answer comes at once (XC6)', async () => {
+  server.reply({ text: Array.from({ length: 20_000 }, () => 'a') });
+  let turn = 0;
+  let isOver = false;
+  const count = () => {
+    turn += 1;
+    if (!isOver) setImmediate(count);
+  };
+  count();
+  const inTurn = new Map<number, number>();
+  const onText = () => inTurn.set(turn, (inTurn.get(turn) ?? 0) + 1);
+  const { text } = await ask(modelsAt(server.url), ['openai-compatible'], question(), { onText });
+  isOver = true;
+  expect(text).toHaveLength(20_000);
+  expect(Math.max(...inTurn.values())).toBeLessThan(2_000);
+});
