@@ -96,7 +96,9 @@ export class Exchange {
 
   async #refused(response: Response): Promise<ModelFaultError> {
     const body = await this.#startOf(response.body);
-    return new ModelFaultError(refusal(response.status, readErrorAnswer(response.headers, body)));
+    return new ModelFaultError(
+      refusal(response.status, { ...readErrorAnswer(response.headers, body), hasKey: !this.#isBare }),
+    );
   }
 
   /** Rejects never: a refusal is one without its body too. */

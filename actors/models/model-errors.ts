@@ -38,6 +38,16 @@ const meanings: ReadonlyMap<number, string> = new Map([
   ],
 ]);
 
+const WITHOUT_KEY =
+  'it was asked without a key; a provider that has a base_url of its own needs an api_key of its own';
+
+interface RefusalDetails {
+  readonly retryAfterMs?: number | undefined;
+  readonly reason?: string | undefined;
+  /** Whether it was asked with one. */
+  readonly hasKey?: boolean;
+}
+
 /** Why a request gave no answer. */
 export interface ModelFault {
   /** After the name of the model: "answered 429". */
@@ -55,7 +65,7 @@ export interface ModelFault {
 /** Of an answer, or of an error within a stream. */
 export function refusal(
   status: number,
-  { retryAfterMs, reason }: { retryAfterMs?: number | undefined; reason?: string | undefined } = {},
+  { retryAfterMs, reason, hasKey = true }: RefusalDetails = {},
 ): ModelFault {
   if (status >= 300 && status <= 399)
     return {
@@ -64,7 +74,8 @@ export function refusal(
       canOtherAnswer: true,
     };
   const isFinal = !isPassing(status);
-  const advice = reason === undefined ? meanings.get(status) : undefined;
+  const meaning = status === 401 && !hasKey ? WITHOUT_KEY : meanings.get(status);
+  const advice = reason === undefined ? meaning : undefined;
   const said = reason === undefined ? `answered ${status}` : `answered ${status} (${reason})`;
   return {
     what: advice === undefined ? said : `${said}: ${advice}`,

@@ -11,6 +11,7 @@ import type { YamlTree } from '../reader/yaml-tree.ts';
 import { daemonListenAddr, isDaemonForm, withAllOnTop, withoutPlatforms } from './daemon-form.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
+import { checkProviderAddresses } from './provider-checks.ts';
 
 /** Without `platforms`. Relative paths are relative to the folder of `file`. With problems reported the result is a best effort. */
 export function readGateway(reader: SchemaReader, root: YamlTree, file: string): Written<GatewayConfig> {
@@ -27,6 +28,7 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
   checkListenAddr(reader, listen_addr);
   checkInspector(reader, config);
   checkShellKeys(reader, own);
+  checkProviderAddresses(reader, written.providers);
   checkAuth(reader, config);
   if (written.api_key === '') checkEmptyKey(reader, root);
   const folder = dirname(file);

@@ -206,6 +206,14 @@ it.each([
   },
 );
 
+it('a provider that is asked without a key, and wants one, is told so', async () => {
+  server.reply({ status: 401 });
+  const models = modelsAt(server.url, {}, { api_key: undefined });
+  expect((await failure(ask(models, ['openai-compatible'], question()))).message).toBe(
+    'the model openai-compatible:m-1 answered 401: it was asked without a key; a provider that has a base_url of its own needs an api_key of its own',
+  );
+});
+
 it('PW2 a refusal is told of once, until the model answers again', async () => {
   const told: string[] = [];
   const log = { ...silentLog, error: (fields: object) => told.push((fields as { reason: string }).reason) };

@@ -70,6 +70,29 @@ describe('a provider', () => {
       ]);
   });
 
+  test.each([
+    [
+      'http://me:hush-hush@h.example/v1',
+      'holds a user name or password; write api_key, or headers with an Authorization',
+    ],
+    [
+      'https://h.example/v1?key=hush-hush',
+      'has a query or a fragment, and the path of each call would stand behind it; write what it says as api_key or headers',
+    ],
+    [
+      'https://h.example/v1/chat/completions',
+      'ends with the path of one call; write only what stands before /chat/completions',
+    ],
+    [
+      'https://h.example/v1/messages/',
+      'ends with the path of one call; write only what stands before /messages',
+    ],
+    ['https://h.example:port/v1', 'is no address that can be used'],
+  ])('is not at %s', async (base_url, fault) => {
+    const { lines } = await folder.loadGateway(`${head}providers: { mine: { base_url: "${base_url}" } }\n`);
+    expect(lines).toEqual([`gateway.yaml:3:32: providers.mine.base_url: ${fault}`]);
+  });
+
   test('may be silent for as long as its entry says', async () => {
     const { loaded } = await folder.loadGateway(`${head}providers: { ollama: { timeout_seconds: 900.5 } }\n`);
     const written = loaded?.config.providers ?? {};
