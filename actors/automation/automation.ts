@@ -6,14 +6,9 @@
 
 import type { AnyActorRef } from 'xstate';
 import { formatProblem } from '../../config/reader/problem.ts';
-import type { Agent } from '../../config/resources/agents/agent.ts';
-import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
-import type { ManualTrigger, Trigger } from '../../config/resources/triggers/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
-import { AgentToolBoxes } from '../agents/agent-tool-boxes.ts';
-import type { ModelAgentServices } from '../agents/model-agent.ts';
-import type { ToolBoxes } from '../agents/tool-box.ts';
 import { type ApprovalPlaces, Approvals } from '../approvals/approvals.ts';
 import { OperatorApprovals, type OperatorApprovalsHost } from '../approvals/operator-approvals.ts';
 import { InProcessClient } from '../client/in-process-client.ts';
@@ -21,11 +16,7 @@ import { CONNECTIONS, ConnectionRegistry } from '../connections/connection-regis
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Part } from '../gateway/life.ts';
 import { guarded } from '../guarded.ts';
-import { type Handler, HandlerError } from '../handlers/handler.ts';
-import { LateHandler } from '../handlers/late-handler.ts';
 import { Dispatcher } from '../inbox/dispatcher.ts';
-import { installationFault } from '../installation-fault.ts';
-import type { Log } from '../log.ts';
 import { type CircuitStatus, Circuits } from '../outbound/circuits.ts';
 import { RunFeed } from '../runs/run-feed.ts';
 import { Runs } from '../runs/runs.ts';
@@ -33,7 +24,8 @@ import { type Adapter, accountOf, type OpenTrigger } from '../sources/adapter.ts
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
 import type { Store } from '../store/store.ts';
 import { drainSupervisor } from '../supervision.ts';
-import { Handlers } from './conversations/handlers.ts';
+import { AgentRegistry, type LoadModelServices } from './agent-registry.ts';
+import { approvalPlaces } from './approval-places.ts';
 import type { Routing } from './conversations/routing.ts';
 import type { HandlerServices } from './conversations/run-context.ts';
 import { type DeliveryControl, localDeliveryControl } from './operator/delivery-control.ts';
@@ -41,7 +33,7 @@ import { Operator } from './operator/operator.ts';
 import { FolderWatch } from './reloads/folder-watch.ts';
 import { newWarnings } from './reloads/new-warnings.ts';
 import { ResourceReloads } from './reloads/resource-reloads.ts';
-import { AgentTriggers } from './triggers/agent-triggers.ts';
+import { StoreSweep } from './store-sweep.ts';
 import { Pauses } from './triggers/pauses.ts';
 import { type ConnectionObserver, sourceHost } from './triggers/source-host.ts';
 import { TriggerCounters } from './triggers/trigger-counters.ts';
@@ -60,13 +52,11 @@ export interface AutomationOptions {
   readonly watched: readonly string[];
   /** Of one request to a webhook. */
   readonly maxBodyBytes: number;
-  /** What agents with a model need besides their tools; asked when the first of them is. */
-  modelServices(log: Log): Promise<Omit<ModelAgentServices, 'toolBoxes' | 'log'>>;
+  readonly modelServices: LoadModelServices;
   /** Conversations that are worked at the same time. */
   readonly concurrency: number;
 }
 
-const SWEEP_MS = 600_000;
 const DAY_MS = 86_400_000;
 /** Of the grace of a drain: for the store to close. */
 const CLOSE_MS = 500;
@@ -74,6 +64,7 @@ const CLOSE_MS = 500;
 export class Automation implements Part {
   readonly name = 'automation';
   readonly triggers: TriggerRegistry;
+  readonly agents: AgentRegistry;
   readonly operator = new Operator(this);
   readonly feed = new RunFeed();
   readonly runs = new Runs(this);
@@ -82,8 +73,7 @@ export class Automation implements Part {
   readonly #options: AutomationOptions;
   readonly #adapters: Adapters;
   readonly #connections: ConnectionRegistry;
-  readonly #handlers: Handlers;
-  readonly #agentTriggers = new AgentTriggers();
+  readonly #places: ApprovalPlaces;
   readonly #pauses = new Pauses();
   readonly #counters = new TriggerCounters();
   #circuits: Circuits | undefined;
@@ -92,18 +82,17 @@ export class Automation implements Part {
   readonly #reloads: ResourceReloads;
   #gateway: Gateway | undefined;
   #store: Store | undefined;
-  #toolBoxes: AgentToolBoxes | undefined;
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
   #deliveries: DeliveryControl | undefined;
-  #sweeping: NodeJS.Timeout | undefined;
+  #sweep: StoreSweep | undefined;
   /** What the boot begins with. */
   #resources: LoadedResources;
 
   constructor(options: AutomationOptions) {
     this.#options = options;
     this.#resources = options.resources;
-    this.#handlers = new Handlers((runtime, file) => new LateHandler(() => this.#modelAgent(runtime, file)));
+    this.agents = new AgentRegistry(options.modelServices);
     this.listeners = new WebhookListeners(options.openListener);
     this.triggers = new TriggerRegistry({
       log: () => this.gateway.log,
@@ -115,6 +104,7 @@ export class Automation implements Part {
       supervisor: () => this.#supervisor(CONNECTIONS),
     });
     this.#adapters = makeAdapters({ maxBodyBytes: options.maxBodyBytes });
+    this.#places = approvalPlaces(this.#adapters, this.triggers, this.agents);
     this.#reloads = new ResourceReloads({
       log: () => this.gateway.log,
       load: options.load,
@@ -149,24 +139,9 @@ export class Automation implements Part {
     return this.#deliveries;
   }
 
-  /** The tools of agents with a model. */
-  get toolBoxes(): ToolBoxes {
-    if (this.#toolBoxes === undefined) throw new Error('the tools of agents are there from the boot on');
-    return this.#toolBoxes;
-  }
-
   /** How long records of what has ended are kept. */
   get keepMs(): number {
     return this.gateway.config.deliveries.retention_days * DAY_MS;
-  }
-
-  get agents(): readonly Agent[] {
-    return this.#handlers.agents;
-  }
-
-  /** The trigger that an agent has by itself. */
-  triggerOf(agent: string): ManualTrigger | undefined {
-    return this.#agentTriggers.of(agent);
   }
 
   adapterOf(trigger: Trigger): Adapter {
@@ -189,7 +164,7 @@ export class Automation implements Part {
       onThereLate: () => this.#onStoreLate(),
     });
     this.#store = store;
-    this.#toolBoxes = new AgentToolBoxes(this.gateway);
+    this.agents.boot(this.gateway);
     const { maxBodyBytes } = this.#options;
     const { platforms } = this.#adapters;
     const circuits = new Circuits({ log });
@@ -217,7 +192,10 @@ export class Automation implements Part {
     for (const problem of this.#resources.problems) log.warn({}, formatProblem(problem));
     this.#use(this.#resources);
     this.#dispatcher.start(root);
-    this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
+    this.#sweep = new StoreSweep({
+      ...{ store, log, keepMs: this.keepMs, adapters: this.#adapters.all },
+      typeOf: (name) => this.triggers.get(name)?.type,
+    });
     for (const folder of watched)
       this.#watches.push(new FolderWatch(folder, () => void this.#reloads.onChanged()));
   }
@@ -230,7 +208,7 @@ export class Automation implements Part {
 
   async drain(graceMs: number): Promise<void> {
     const endsAt = performance.now() + graceMs - CLOSE_MS;
-    clearInterval(this.#sweeping);
+    this.#sweep?.end();
     for (const watch of this.#watches) watch.close();
     this.endWaits();
     await drainSupervisor(this.#supervisor(TRIGGERS));
@@ -238,7 +216,7 @@ export class Automation implements Part {
     await this.listeners.end();
     this.#works?.close();
     await this.#dispatcher?.drain(Math.max(0, endsAt - performance.now()));
-    this.#toolBoxes?.servers.close();
+    this.agents.close();
   }
 
   /** Requests that wait for the end of an event are answered now: it is accepted, and they would only be cut off. */
@@ -268,9 +246,7 @@ export class Automation implements Part {
 
   #use(resources: LoadedResources): TriggerDifference {
     this.#resources = resources;
-    this.#handlers.use(resources.agents);
-    this.#toolBoxes?.servers.want(withModel(resources.agents));
-    this.#agentTriggers.use(resources.agents);
+    this.agents.use(resources.agents);
     const difference = this.triggers.apply(resources.triggers, (name) => this.deliveries.isPaused(name));
     this.#works?.judgeAnew();
     return difference;
@@ -278,56 +254,27 @@ export class Automation implements Part {
 
   #approvalsHost(): OperatorApprovalsHost {
     const { store, gateway } = this;
-    this.#decisions ??= new Approvals({ ...{ store, places: this.#places() }, ...this.#services() });
+    this.#decisions ??= new Approvals({ ...{ store, places: this.#places }, ...this.#services() });
     return { store, gateway, approvals: this.#decisions };
   }
 
-  #places(): ApprovalPlaces {
-    const { triggers } = this;
-    const agentTriggers = this.#agentTriggers;
-    return {
-      adapterOf: (platform) => this.#adapters.ofPlatform(platform),
-      trigger: (name) => {
-        const trigger = triggers.get(name) ?? agentTriggers.get(name);
-        return trigger?.enabled === true ? trigger : undefined;
-      },
-      triggers: () => triggers.all().filter(({ enabled }) => enabled),
-    };
-  }
-
   #routing(): Routing & OutboxRouting {
-    const { triggers, feed } = this;
-    const agentTriggers = this.#agentTriggers;
+    const { triggers, feed, agents } = this;
     return {
       feed,
-      ...this.#places(),
+      ...this.#places,
       isPaused: (name) => this.deliveries.isPaused(name),
       onHeld: (name) => void this.#onHeld(name),
-      handlerOf: (target) => this.#handlers.of(target),
-      agents: () => this.agents.map(({ name }) => name),
+      handlerOf: (target) => agents.handlerOf(target),
+      agents: () => agents.all.map(({ name }) => name),
       stop: (id, note) => this.#stop(id, note),
       discard: (id, note) => this.deliveries.discard(id, note),
       services: this.#services(),
       count: (trigger, kind) => this.deliveries.count(trigger, kind),
       get longestTimeoutMs() {
-        return Math.max(triggers.longestTimeoutMs, agentTriggers.longestTimeoutMs);
+        return Math.max(triggers.longestTimeoutMs, agents.longestTimeoutMs);
       },
     };
-  }
-
-  async #modelAgent(runtime: ModelRuntime, file: string): Promise<Handler> {
-    try {
-      const [{ ModelAgent }, services] = await Promise.all([
-        import('../agents/model-agent.ts'),
-        this.#options.modelServices(this.gateway.log),
-      ]);
-      return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes, log: this.gateway.log });
-    } catch (error) {
-      throw new HandlerError(`what runs agents with a model ${installationFault(error)}`, {
-        isFinal: false,
-        cause: error,
-      });
-    }
   }
 
   async #stop(id: string, note: string): Promise<boolean> {
@@ -364,25 +311,4 @@ export class Automation implements Part {
   #supervisor(name: string): AnyActorRef | undefined {
     return this.gateway.root.system.get(name) as AnyActorRef | undefined;
   }
-
-  async #sweep(): Promise<void> {
-    try {
-      const { keepMs } = this;
-      let rows = await this.store.sweep();
-      for (const { type, tidy } of this.#adapters.all) {
-        const isThere = (name: string) => this.triggers.get(name)?.type === type;
-        rows += (await tidy?.(this.store, isThere, keepMs)) ?? 0;
-      }
-      if (rows > 0) this.gateway.log.debug({ rows }, 'store swept');
-    } catch (error) {
-      this.gateway.log.warn({ reason: (error as Error).message }, 'store could not be swept');
-    }
-  }
-}
-
-/** Those that the gateway runs itself, with the servers that they bring along. */
-function withModel(agents: readonly Agent[]) {
-  return agents.flatMap(({ name, runtime }) =>
-    runtime?.kind === 'model' ? { name, servers: runtime.servers } : [],
-  );
 }

@@ -3,8 +3,7 @@
 // A run is a delivery with a journal; what an agent was asked here is shown like one even where it has none.
 
 import { randomUUID } from 'node:crypto';
-import type { Agent } from '../../config/resources/agents/agent.ts';
-import type { ManualTrigger } from '../../config/resources/triggers/trigger.ts';
+import type { AgentRegistry } from '../automation/agent-registry.ts';
 import type { DeliveryControl } from '../automation/operator/delivery-control.ts';
 import { ConflictError, InvalidQueryError, NotFoundError } from '../errors.ts';
 import type { Principal } from '../principal.ts';
@@ -24,10 +23,8 @@ export interface RunsHost {
   readonly store: Pick<Store, 'delivery' | 'run' | 'runs' | 'steps' | 'approvals'>;
   readonly deliveries: Pick<DeliveryControl, 'accept' | 'cancel' | 'discard' | 'requeue'>;
   readonly feed: RunFeed;
-  readonly agents: readonly Agent[];
+  readonly agents: Pick<AgentRegistry, 'all' | 'triggerOf'>;
   readonly gateway: { readonly redactor: Redactor };
-  /** The trigger that an agent has by itself. */
-  triggerOf(agent: string): ManualTrigger | undefined;
 }
 
 export interface StepPage {
@@ -193,8 +190,8 @@ export class Runs {
 
   /** Throws NotFoundError for an agent that is not there, ConflictError for one that nobody answers for. */
   #eventFor(name: string, request: AgentRequest, { trace, principal, idempotencyKey }: RunOrigin): NewEvent {
-    const agent = this.#host.agents.find((each) => each.name === name);
-    const trigger = this.#host.triggerOf(name);
+    const agent = this.#host.agents.all.find((each) => each.name === name);
+    const trigger = this.#host.agents.triggerOf(name);
     if (agent === undefined || trigger === undefined)
       throw new NotFoundError(
         `there is no agent ${JSON.stringify(name.slice(0, 64))}; GET /agents lists them`,

@@ -84,7 +84,7 @@ export class RunDesk {
 
   #agents(): AgentList {
     const { agents, feed } = this.#automation;
-    const rows = agentRows(agents, (name) => feed.counters.of(name), this.#gateway);
+    const rows = agentRows(agents.all, (name) => feed.counters.of(name), this.#gateway);
     return { at: Date.now(), agents: rows };
   }
 }

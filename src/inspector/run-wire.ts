@@ -1,7 +1,9 @@
 // What goes from the gateway to a page about runs, approvals and agents, for both ends, as wire.ts has it for the rest. Types only.
 // Field names are those of the JSON; times are epoch milliseconds. Texts are redacted and cut before they leave.
 
-export type RunState = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
+import type { RunState } from '../../actors/runs/run-state.ts';
+import type { ShownStep } from '../../actors/runs/shown-step.ts';
+import type { ApprovalState } from '../../actors/store/approval.ts';
 
 /** One line of the list of runs. */
 export interface RunRow {
@@ -50,27 +52,13 @@ export interface RunDetails extends RunRow {
   readonly failures: readonly { readonly attempt: number; readonly at: number; readonly note: string }[];
 }
 
-/** A row of its journal; which members it has is a matter of its kind. */
-export interface RunStep {
-  readonly n: number;
-  readonly at: number;
+/** As it is shown everywhere, by the names that JSON has here. */
+export interface RunStep extends Omit<ShownStep, 'kind' | 'tokens' | 'tookMs'> {
+  /** A page may be older than the gateway, and not know it. */
   readonly kind: string;
-  readonly text?: string | undefined;
-  readonly iteration?: number | undefined;
-  readonly model?: string | undefined;
   readonly input_tokens?: number | undefined;
   readonly output_tokens?: number | undefined;
-  readonly cost?: number | undefined;
   readonly took_ms?: number | undefined;
-  /** Of a call of a tool; its id is unique in the run. */
-  readonly call?: string | undefined;
-  readonly tool?: string | undefined;
-  readonly arguments?: string | undefined;
-  readonly result?: string | undefined;
-  /** What became of a call, or of an approval. */
-  readonly state?: string | undefined;
-  readonly approval?: string | undefined;
-  readonly by?: string | undefined;
 }
 
 /** What a viewer of one run is told. */
@@ -93,7 +81,7 @@ export type RunMessage =
 export interface ApprovalRow {
   readonly id: string;
   readonly run: string;
-  readonly state: 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled';
+  readonly state: ApprovalState;
   /** `command`, `tool`. */
   readonly kind: string;
   readonly title: string;

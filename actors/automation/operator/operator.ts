@@ -86,7 +86,7 @@ export class Operator {
   }
 
   agents(): readonly Agent[] {
-    return this.#automation.agents;
+    return this.#automation.agents.all;
   }
 
   async pause(name: string): Promise<TriggerStatus> {

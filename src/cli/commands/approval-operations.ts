@@ -1,11 +1,9 @@
 // `approvals`: what waits for somebody's word, and how it was decided.
 
-import type { ApiProblem } from '../api/api-client.ts';
 import type { ApprovalList, ApprovalRecord } from '../api/api-responses.ts';
-import { UsageError } from '../api/target-options.ts';
 import { approvalLine, approvalPage, approvalTable } from '../views/approval-views.ts';
-import { printable } from '../views/terminal-text.ts';
-import type { Operation, Situation } from './operation.ts';
+import { explainBadValue, queryOf } from './list-options.ts';
+import type { Operation } from './operation.ts';
 
 const READ_SECONDS = 10;
 const CHANGE_SECONDS = 30;
@@ -14,18 +12,7 @@ const APPROVAL = 'id of an approval, as the list shows it';
 const approvalPath = (...segments: readonly string[]) =>
   ['approvals', ...segments.map(encodeURIComponent)].join('/');
 
-function queryOf(options: Situation['options']): string {
-  const given = ['state', 'run', 'before', 'limit'].flatMap((name) => {
-    const value = options[name];
-    return typeof value === 'string' ? [[name, value] as [string, string]] : [];
-  });
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
-}
-
-/** The gateway knows which values there are. */
-async function explainRefusal(problem: ApiProblem): Promise<ApiProblem | UsageError> {
-  return problem.answer?.status === 400 ? new UsageError(printable(problem.message)) : problem;
-}
+const filters = ['state', 'run', 'before', 'limit'];
 
 function deciding(verb: 'approve' | 'deny', description: string): Operation {
   return {
@@ -43,7 +30,7 @@ function deciding(verb: 'approve' | 'deny', description: string): Operation {
       return client.ask('POST', approvalPath(id, verb), timeoutMs, { body: { by, comment } });
     },
     show: ({ body }) => [approvalLine(body as ApprovalRecord)],
-    explain: explainRefusal,
+    explain: explainBadValue,
   };
 }
 
@@ -60,9 +47,10 @@ export const approvalOperations = {
         .option('--before <place>', 'the page after one that ended there')
         .option('--limit <count>', 'at most this many (default: 50)');
     },
-    ask: ({ client, options, timeoutMs }) => client.ask('GET', `approvals${queryOf(options)}`, timeoutMs),
+    ask: ({ client, options, timeoutMs }) =>
+      client.ask('GET', `approvals${queryOf(options, filters)}`, timeoutMs),
     show: ({ body }, { paint, width }) => approvalTable(body as ApprovalList, paint, width),
-    explain: explainRefusal,
+    explain: explainBadValue,
   },
   'approvals show': {
     description: 'One approval: who asks for what, who may decide, and all that is to be approved.',
@@ -70,7 +58,7 @@ export const approvalOperations = {
     timeoutSeconds: READ_SECONDS,
     ask: ({ client, args: [id = ''], timeoutMs }) => client.ask('GET', approvalPath(id), timeoutMs),
     show: ({ body }, { paint }) => approvalPage(body as ApprovalRecord, paint),
-    explain: explainRefusal,
+    explain: explainBadValue,
   },
   'approvals approve': deciding('approve', 'Have what waits go on, exactly as it was asked.'),
   'approvals deny': deciding('deny', 'Have what waits not happen.'),

@@ -12,7 +12,8 @@ import { deliveryLine, deliveryPage, deliveryTable, triggerLine } from '../views
 import { printable } from '../views/terminal-text.ts';
 import { triggerPage } from '../views/trigger-page.ts';
 import { explainUnknownTrigger, getOperations, triggerPath } from './get-operations.ts';
-import { askForDeliveries, declareFilter, explainBadFilter } from './list-deliveries.ts';
+import { askForDeliveries, declareFilter } from './list-deliveries.ts';
+import { explainBadValue } from './list-options.ts';
 import type { Operation, Situation } from './operation.ts';
 import { runTrigger } from './run-trigger.ts';
 import { sendMessage } from './send-message.ts';
@@ -105,7 +106,7 @@ export const automationOperations = {
     declare: declareFilter,
     ask: askForDeliveries,
     show: ({ body }, { paint, width }) => deliveryTable(body as DeliveryList, paint, width),
-    explain: explainBadFilter,
+    explain: explainBadValue,
   },
   'deliveries show': {
     description: 'One delivery with its attempts, its answer and its body.',

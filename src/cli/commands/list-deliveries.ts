@@ -3,11 +3,11 @@
 // stderr, by a line that is gone when the list comes.
 
 import type { Command } from 'commander';
-import type { ApiProblem, ApiResponse } from '../api/api-client.ts';
+import type { ApiResponse } from '../api/api-client.ts';
 import type { DeliveryList, DeliveryRecord } from '../api/api-responses.ts';
-import { UsageError } from '../api/target-options.ts';
 import { isTerminal } from '../views/paint.ts';
 import { printable } from '../views/terminal-text.ts';
+import { valuesOf } from './list-options.ts';
 import type { Situation } from './operation.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -32,7 +32,7 @@ export function declareFilter(command: Command): void {
 
 /** One answer as GET /deliveries gives it, put together of as many as it takes. Rejects with an ApiProblem. */
 export async function askForDeliveries({ client, options, timeoutMs }: Situation): Promise<ApiResponse> {
-  const query = queryOf(options);
+  const query = valuesOf(options, filters);
   const ask = () => client.ask('GET', query.size === 0 ? 'deliveries' : `deliveries?${query}`, timeoutMs);
   const first = await ask();
   // A limit that is none was refused.
@@ -53,20 +53,6 @@ export async function askForDeliveries({ client, options, timeoutMs }: Situation
   }
   const body: DeliveryList = { deliveries: found, next_before };
   return { status: first.status, body, text: JSON.stringify(body) };
-}
-
-/** The gateway knows which values the options may have: 400 is about one of them. */
-export async function explainBadFilter(problem: ApiProblem): Promise<ApiProblem | UsageError> {
-  return problem.answer?.status === 400 ? new UsageError(printable(problem.message)) : problem;
-}
-
-function queryOf(options: Situation['options']): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const name of filters) {
-    const value = options[name];
-    if (typeof value === 'string') query.set(name, value);
-  }
-  return query;
 }
 
 /** In place of what was told before. */

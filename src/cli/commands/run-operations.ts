@@ -1,30 +1,15 @@
 // `runs`: what agents and commands with a journal have done and are at, and what an operator does with one.
 
-import type { ApiProblem } from '../api/api-client.ts';
 import type { RunDetails, RunList, RunRecord } from '../api/api-responses.ts';
-import { UsageError } from '../api/target-options.ts';
 import { runPath } from '../chat/followed-run.ts';
 import { runLine, runPage, runTable } from '../views/run-views.ts';
-import { printable } from '../views/terminal-text.ts';
-import type { Operation, Situation } from './operation.ts';
+import { explainBadValue, queryOf } from './list-options.ts';
+import type { Operation } from './operation.ts';
 
 const READ_SECONDS = 10;
 const CHANGE_SECONDS = 30;
 const RUN = 'id of a run, as the list shows it';
 const filters = ['state', 'agent', 'before', 'limit'];
-
-function queryOf(options: Situation['options'], names: readonly string[]): string {
-  const given = names.flatMap((name) => {
-    const value = options[name];
-    return typeof value === 'string' ? [[name, value] as [string, string]] : [];
-  });
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
-}
-
-/** The gateway knows which values the options may have. */
-async function explainBadFilter(problem: ApiProblem): Promise<ApiProblem | UsageError> {
-  return problem.answer?.status === 400 ? new UsageError(printable(problem.message)) : problem;
-}
 
 export const runOperations = {
   'runs list': {
@@ -44,7 +29,7 @@ export const runOperations = {
     },
     ask: ({ client, options, timeoutMs }) => client.ask('GET', `runs${queryOf(options, filters)}`, timeoutMs),
     show: ({ body }, { paint, width }) => runTable(body as RunList, paint, width),
-    explain: explainBadFilter,
+    explain: explainBadValue,
   },
   'runs show': {
     description: 'One run: how it stands, what it has used, and each of its steps.',
@@ -60,7 +45,7 @@ export const runOperations = {
       return client.ask('GET', runPath(id) + queryOf({ ...options, ...raw }, ['after', 'raw']), timeoutMs);
     },
     show: ({ body }, { paint, width }) => runPage(body as RunDetails, paint, width),
-    explain: explainBadFilter,
+    explain: explainBadValue,
   },
   'runs cancel': {
     description: 'End a run that has not ended, whatever it is at.',

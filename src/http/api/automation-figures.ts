@@ -59,7 +59,7 @@ export class AutomationFigures {
     const deliveries = await this.deliveries(timeoutMs);
     const triggers = this.triggers().map((status) => [status.trigger.name, triggerStats(status)] as const);
     const { agents, feed } = this.#automation;
-    const counts = agents.map(({ name }) => [name, agentStats(feed.counters.of(name))] as const);
+    const counts = agents.all.map(({ name }) => [name, agentStats(feed.counters.of(name))] as const);
     return {
       triggers: Object.fromEntries(triggers),
       agents: Object.fromEntries(counts),
