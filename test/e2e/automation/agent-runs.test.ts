@@ -63,12 +63,12 @@ describe('an agent that is asked', () => {
   });
 
   test('is accepted at once where nobody waits, and the run tells how it ended', async () => {
-    const { status, json } = await post('desk', { input: 'hi', session: 's1' });
+    const { status, json } = await post('desk', { input: 'in a moment', session: 's1' });
     expect([status, json.state === 'queued' || json.state === 'running']).toEqual([202, true]);
     await eventually(async () =>
       expect((await ask(runPath(json.id))).json).toMatchObject({
         state: 'done',
-        answer: 'You said hi in manual/agent/desk/s1.',
+        answer: 'You said in a moment in manual/agent/desk/s1.',
         steps: [],
         trigger: 'agent/desk',
       }),
