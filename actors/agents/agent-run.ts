@@ -140,7 +140,8 @@ export class AgentRun {
       {
         system: system_prompt,
         messages: messagesOf(this.#rows),
-        tools: hasTools ? (this.#begun?.tools ?? []) : [],
+        tools: this.#begun?.tools ?? [],
+        mayCall: hasTools,
         temperature,
         maxTokens: max_tokens,
         outputSchema: output_schema,

@@ -16,8 +16,9 @@ export interface OfferedTool {
 export interface ModelRequest {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
-  /** None: the model has to answer in words. */
   readonly tools: readonly OfferedTool[];
+  /** False: the model has to answer in words, whatever tools there are. */
+  readonly mayCall: boolean;
   readonly temperature: number | undefined;
   readonly maxTokens: number | undefined;
   /** JSON Schema that the answer in words should fit; whoever asks checks it. */

@@ -6,7 +6,7 @@
 //      its key, only where its server says that this does no harm, or `interrupted_calls` does; and so often at most.
 // PN3  a call that has to be approved is made after that only, and once for each time it was.
 // PN4  a run ends: there are so many answers, calls of one answer and repetitions of a call, and no more.
-// PN5  in the last answer that it may have, the model has no tools.
+// PN5  in the last answer that it may have, the model has no tools that it could call.
 
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
 import { usedUp } from './budget.ts';

@@ -326,6 +326,16 @@ describe('an agent with a model', () => {
     expect(performance.now() - startedAt).toBeLessThan(290);
   });
 
+  it('may call nothing in the last answer that it may have (PN5)', async () => {
+    const world = new AgentWorld({
+      answer: reader,
+      tools: [read],
+      runtime: aRuntime({ max_iterations: 2 }),
+    });
+    expect(await world.attempt()).toMatchObject({ text: 'It says: read_file done' });
+    expect(world.asked.map(({ mayCall }) => mayCall)).toEqual([true, false]);
+  });
+
   it('has its whole time for work, however long it waits for the disk (JL2)', async () => {
     const states: (string | null | undefined)[] = [];
     const world = new AgentWorld({

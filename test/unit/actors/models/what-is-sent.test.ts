@@ -90,6 +90,25 @@ describe.each(types)('a question to a model of %s', (type) => {
     expect(sent).toContain('😀\ufffd');
   });
 
+  it('AK5 lets no tool be called in an answer in words, and gives the calls before it as they were', async () => {
+    server.reply({ text: 'Yes.' }, { text: '{"severity":"low"}' });
+    const messages = [
+      { role: 'user' as const, text: 'Look it up.' },
+      { role: 'assistant' as const, text: '', calls: [{ id: 'run-7', name: 'look_up', input: '{}' }] },
+      { role: 'tool' as const, results: [{ id: 'run-7', name: 'look_up', text: 'open', isError: false }] },
+    ];
+    const inWords = question({ messages, tools: [lookUp], mayCall: false });
+    expect(await ask(modelsAt(server.url), [type], inWords)).toMatchObject({ text: 'Yes.' });
+    const { tools, tool_choice } = server.lastBody;
+    expect([tools !== undefined, tool_choice]).toEqual(
+      type === 'anthropic' ? [true, { type: 'none' }] : [false, undefined],
+    );
+    const formed = { ...inWords, outputSchema };
+    expect(await ask(modelsAt(server.url), [type], formed)).toMatchObject({ text: '{"severity":"low"}' });
+    expect(JSON.stringify(server.lastBody)).toContain('severity');
+    expect(server.lastBody.tool_choice).toEqual(type === 'anthropic' ? { type: 'none' } : undefined);
+  });
+
   it('PJ2 has the ids of the run, and arguments that are none as none', async () => {
     server.reply({ text: 'Yes.' });
     const messages = [
