@@ -2,13 +2,18 @@
 // may be decided elsewhere while it is open, and another one may be in its place when a key is pressed that was meant for it.
 //
 // APQ1  a line is an answer only to the question that was open when its first key was pressed. What is begun within `LATE_MS` after
-//       a question was withdrawn, or took the place of what somebody was typing, is taken for nothing at all.
+//       a question was withdrawn, or took the place of what somebody was typing, is no answer to the next one; and if it is as short
+//       as an answer it is nothing else either.
 // APQ2  a question is open until it is answered here or decided anywhere, and each is asked once.
 
 import type { ApprovalNews } from './followed-run.ts';
+import type { TypedLine } from './typed-lines.ts';
 
 /** A person sees that there is something new, and holds the finger back. */
 export const LATE_MS = 1_500;
+
+/** `yes`. */
+const LONGEST_ANSWER = 3;
 
 export type Verdict = 'approve' | 'deny';
 
@@ -47,9 +52,10 @@ export class ApprovalQuestions {
     return isFirst;
   }
 
-  /** Was begun when another question, or none, was open. */
-  isLate(lineBegunAt: number): boolean {
-    return lineBegunAt < this.#lateUntil;
+  /** Was meant for another question, or may have been. */
+  isLate({ begunAt, added }: Pick<TypedLine, 'begunAt' | 'added'>): boolean {
+    const mayBeAnswer = this.open !== undefined || added.trim().length <= LONGEST_ANSWER;
+    return begunAt < this.#lateUntil && mayBeAnswer;
   }
 
   /** The open one is answered by a line; undefined where that says neither yes nor no. */
@@ -75,12 +81,12 @@ export class ApprovalQuestions {
     return wasOpen;
   }
 
-  /** The run is over, and with it all that it asked. Gives whether one was open. */
-  end(): boolean {
+  /** The run is over, and with it all that it asked; `isOwnEnd`: by who is asked. Gives whether one was open. */
+  end(isOwnEnd: boolean): boolean {
     const wasOpen = this.open !== undefined;
     this.#questions = [];
     this.#titles.clear();
-    if (wasOpen) this.#beginLate();
+    if (wasOpen && !isOwnEnd) this.#beginLate();
     return wasOpen;
   }
 

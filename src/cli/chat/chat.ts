@@ -114,9 +114,7 @@ async function askLine(
   let approval: ApprovalNews | undefined;
   const listener: RunListener = {
     ...troubles,
-    onBegun: ({ id }) => {
-      run.id = id;
-    },
+    onBegun: ({ id }) => run.begun(id),
     onApproval: (news) => {
       if (news.state === 'pending') approval = news;
     },

@@ -10,7 +10,7 @@ import { ApprovalQuestions } from './approval-questions.ts';
 import { AskedRun, heedSignals } from './asked-run.ts';
 import { type ApprovalNews, followRun, type Question } from './followed-run.ts';
 import { RunPrinter } from './run-printer.ts';
-import { TypedLines } from './typed-lines.ts';
+import { type TypedLine, TypedLines } from './typed-lines.ts';
 
 export interface Conversation extends Omit<Question, 'input'> {
   readonly session: string;
@@ -41,7 +41,7 @@ export class TerminalChat {
     this.#options = options;
     this.#printer = new RunPrinter((text) => void print(text), this.#paint);
     this.#lines = new TypedLines({
-      onLine: (line, begunAt) => this.#onLine(line, begunAt),
+      onLine: (line) => this.#onLine(line),
       onInterrupt: () => this.#onInterrupt(),
       onEnd: () => this.#leave(),
     });
@@ -63,8 +63,9 @@ export class TerminalChat {
     return 0;
   }
 
-  #onLine(line: string, begunAt: number): void {
-    if (this.#questions.isLate(begunAt)) {
+  #onLine(typed: TypedLine): void {
+    const { text: line } = typed;
+    if (this.#questions.isLate(typed)) {
       const isNothing = line === '' && this.#questions.open === undefined;
       if (!isNothing) this.#printer.note('not taken: you began it before you could see what is asked now');
       this.#promptAgain();
@@ -96,9 +97,7 @@ export class TerminalChat {
         this.#client,
         { ...this.#options, input },
         {
-          onBegun: ({ id }) => {
-            run.id = id;
-          },
+          onBegun: ({ id }) => run.begun(id),
           onText: (text) => printer.onText(text),
           onMore: (delta) => printer.onMore(delta),
           onTool: (tool) => printer.onTool(tool),
@@ -109,11 +108,11 @@ export class TerminalChat {
         },
         run.left,
       );
-      if (this.#questions.end()) this.#lines.forget();
+      if (this.#questions.end(run.isCancelled)) this.#lines.forget();
       printer.onEnd(end);
     } catch (error) {
       if (run.left.aborted) return;
-      if (this.#questions.end()) this.#lines.forget();
+      if (this.#questions.end(run.isCancelled)) this.#lines.forget();
       this.#complain(error);
     }
     this.#run = undefined;

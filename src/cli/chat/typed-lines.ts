@@ -5,9 +5,16 @@
 
 import { createInterface, type Interface } from 'node:readline';
 
+export interface TypedLine {
+  readonly text: string;
+  /** The same without what came back behind the prompt. */
+  readonly added: string;
+  /** When the first key of that was pressed, in performance.now() milliseconds. */
+  readonly begunAt: number;
+}
+
 export interface TypedLinesListener {
-  /** `begunAt` in performance.now() milliseconds. */
-  onLine(line: string, begunAt: number): void;
+  onLine(line: TypedLine): void;
   /** Ctrl-C. */
   onInterrupt(): void;
   /** Ctrl-D, or the terminal is gone. */
@@ -32,7 +39,7 @@ export class TypedLines {
       if (this.#terminal.line === '' || this.#isBack) this.#begunAt = performance.now();
       this.#isBack = false;
     });
-    this.#terminal.on('line', (line) => listener.onLine(line, this.#begunAt));
+    this.#terminal.on('line', (text) => listener.onLine(this.#lineOf(text)));
     this.#terminal.on('SIGINT', () => listener.onInterrupt());
     this.#terminal.on('close', () => listener.onEnd());
   }
@@ -49,6 +56,15 @@ export class TypedLines {
     if (this.#setAside === '') return;
     this.#terminal.write(this.#setAside);
     this.#isBack = true;
+  }
+
+  #lineOf(text: string): TypedLine {
+    const before = this.#setAside;
+    return {
+      text,
+      added: text.startsWith(before) ? text.slice(before.length) : text,
+      begunAt: this.#begunAt,
+    };
   }
 
   /** What was typed behind the prompt is what was meant. */

@@ -93,7 +93,7 @@ async function answerOf(
         ...troubles,
         onTool: tellTool,
         onBegun: (begun) => {
-          run.id = begun.id;
+          run.begun(begun.id);
           last = begun;
         },
         onApproval: (approval) => {

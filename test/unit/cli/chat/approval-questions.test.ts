@@ -9,7 +9,8 @@ const pending = (id: string) => ({ id, state: 'pending', title: `desk/${id}` });
 function started() {
   let now = 10_000;
   const questions = new ApprovalQuestions(() => now);
-  return { questions, now: () => now, wait: (ms: number) => (now += ms) };
+  const isLate = (begunAt: number, added = 'y') => questions.isLate({ begunAt, added });
+  return { questions, isLate, now: () => now, wait: (ms: number) => (now += ms) };
 }
 
 test('APQ2: questions are asked one after the other, each answered by y, n or nothing', () => {
@@ -27,26 +28,30 @@ test('APQ2: questions are asked one after the other, each answered by y, n or no
 });
 
 test('APQ1: what was begun for a question that is decided elsewhere is for no other one', () => {
-  const { questions, now, wait } = started();
+  const { questions, isLate, now, wait } = started();
   questions.add(pending('a'), false);
   questions.add(pending('b'), false);
   const before = now();
   wait(5_000);
-  expect(questions.isLate(now())).toBe(false);
+  expect(isLate(now())).toBe(false);
   expect(questions.decided('a')).toBe(true);
-  expect([questions.isLate(before), questions.isLate(now()), questions.isLate(now() + LATE_MS - 1)]).toEqual([
-    ...[true, true, true],
-  ]);
+  expect([isLate(before), isLate(now()), isLate(now() + LATE_MS - 1)]).toEqual([...[true, true, true]]);
   wait(LATE_MS);
-  expect([questions.isLate(now()), questions.open?.id]).toEqual([false, 'b']);
-  expect(questions.end()).toBe(true);
-  expect([questions.open, questions.isLate(now())]).toEqual([undefined, true]);
+  expect([isLate(now()), questions.open?.id]).toEqual([false, 'b']);
+  expect(questions.end(false)).toBe(true);
+  expect([questions.open, isLate(now()), isLate(now(), 'and what else?')]).toEqual([undefined, true, false]);
 });
 
 test('APQ1: what is being typed when a question comes is no answer to it', () => {
-  const { questions, now } = started();
+  const { questions, isLate, now } = started();
   questions.add(pending('a'), true);
-  expect(questions.isLate(now() + 1)).toBe(true);
+  expect([isLate(now() + 1), isLate(now() + 1, 'and what else?')]).toEqual([true, true]);
+});
+
+test('whoever ends the run has no key under way for what it asked', () => {
+  const { questions, isLate, now } = started();
+  questions.add(pending('a'), false);
+  expect([questions.end(true), isLate(now())]).toEqual([true, false]);
 });
 
 test('an answer that did not arrive is asked again, unless somebody else has decided meanwhile', () => {
@@ -68,7 +73,7 @@ test('APQ1, APQ2: whatever is asked, decided and typed, a line approves nothing 
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const { questions, now, wait } = started();
+      const { questions, isLate, now, wait } = started();
       const asked = new Set<number>();
       let line: { begunAt: number; openThen: string | undefined } | undefined;
       for (const each of steps) {
@@ -82,7 +87,7 @@ test('APQ1, APQ2: whatever is asked, decided and typed, a line approves nothing 
         else if (each.do === 'enter') {
           const { begunAt, openThen } = line ?? { begunAt: now(), openThen: questions.open?.id };
           line = undefined;
-          if (questions.isLate(begunAt)) continue;
+          if (isLate(begunAt)) continue;
           const answered = questions.answer('y');
           if (answered !== undefined) expect(answered.question.id).toBe(openThen);
         }
