@@ -6,16 +6,41 @@ import type { SchemaReader } from '../reader/schema-reader.ts';
 /** Beginnings of calls, not of an API. */
 const callPath = /(?:\/chat\/completions|(?<=\/v\d[a-z]*)\/(?:completions|messages|responses|models))\/?$/;
 
+interface WrittenAddress {
+  readonly base_url?: string | undefined;
+  readonly api_key?: string | undefined;
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
 /** No message repeats the address, since it may hold a key. */
 export function checkProviderAddresses(
   reader: SchemaReader,
-  providers: Readonly<Record<string, { readonly base_url?: string | undefined } | undefined>> | undefined,
+  providers: Readonly<Record<string, WrittenAddress | undefined>> | undefined,
 ): void {
   for (const [name, provider] of Object.entries(providers ?? {})) {
-    const fault = provider?.base_url === undefined ? undefined : faultOf(provider.base_url);
-    if (fault !== undefined) reader.report(joinPath(joinPath('providers', name), 'base_url'), fault);
+    if (provider?.base_url === undefined) continue;
+    const path = joinPath(joinPath('providers', name), 'base_url');
+    const fault = faultOf(provider.base_url);
+    if (fault !== undefined) reader.report(path, fault);
+    else if (isInTheClear(provider))
+      reader.report(
+        path,
+        'the key goes there as it is, for everybody on the way to read; write https://',
+        'warning',
+      );
   }
 }
+
+/** Not within one machine, a network of containers, or a private network. */
+function isInTheClear({ base_url = '', api_key, headers = {} }: WrittenAddress): boolean {
+  const { protocol, hostname } = new URL(base_url);
+  const hasKey = (api_key !== undefined && api_key !== '') || Object.keys(headers).length > 0;
+  const isHere = !hostname.includes('.') || /\.(?:local|localhost|internal|lan|home|test)$/.test(hostname);
+  return hasKey && protocol === 'http:' && !isHere && !privateAddress.test(hostname);
+}
+
+const privateAddress =
+  /^(?:127|10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.[\d.]+$/;
 
 function faultOf(text: string): string | undefined {
   if (!URL.canParse(text)) return 'is no address that can be used';

@@ -93,6 +93,30 @@ describe('a provider', () => {
     expect(lines).toEqual([`gateway.yaml:3:32: providers.mine.base_url: ${fault}`]);
   });
 
+  test('whose key would go over an open network as it is is told so', async () => {
+    const told = async (base_url: string, more = ', api_key: hush-hush') =>
+      (await folder.loadGateway(`${head}providers: { mine: { base_url: "${base_url}"${more} } }\n`)).lines;
+    const clear =
+      'gateway.yaml:3:32: warning: providers.mine.base_url: the key goes there as it is, for everybody on the way to read; write https://';
+    for (const url of ['http://api.example.com/v1', 'http://8.8.8.8:8000/v1', 'http://172.32.0.1/v1'])
+      expect(await told(url)).toEqual([clear]);
+    expect(await told('http://api.example.com/v1', ', headers: { X-Key: hush-hush }')).toEqual([clear]);
+    expect(await told('http://api.example.com/v1', '')).toEqual([]);
+    for (const host of [
+      'localhost',
+      '127.0.0.1',
+      '[::1]',
+      'ollama',
+      'box.local',
+      '10.1.2.3',
+      '192.168.0.9',
+      '172.16.0.1',
+      'host.docker.internal',
+    ])
+      expect(await told(`http://${host}:8000/v1`)).toEqual([]);
+    expect(await told('https://api.example.com/v1')).toEqual([]);
+  });
+
   test('may be silent for as long as its entry says', async () => {
     const { loaded } = await folder.loadGateway(`${head}providers: { ollama: { timeout_seconds: 900.5 } }\n`);
     const written = loaded?.config.providers ?? {};
