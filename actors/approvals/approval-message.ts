@@ -42,13 +42,17 @@ export interface ShownOutcome {
   readonly decision?: DecisionBody | undefined;
   /** Epoch ms; undefined where nobody can say. */
   readonly at?: number | undefined;
+  /** Why nothing came of it although it was approved. */
+  readonly undone?: string | undefined;
 }
 
 export function outcomeMessage(id: string, asked: Asked, excerpt: number, outcome: ShownOutcome): Words {
   const { card } = outline(asked);
+  const undone =
+    outcome.undone === undefined ? [] : [`It was not done then: ${namedInWords(outcome.undone)}.`];
   return {
-    text: [outcomeText(outcome), shownRequest(id, asked, excerpt)].join('\n\n'),
-    status: outcome.state === 'approved' ? 'success' : 'warning',
+    text: [outcomeText(outcome), ...undone, shownRequest(id, asked, excerpt)].join('\n\n'),
+    status: outcome.state === 'approved' && undone.length === 0 ? 'success' : 'warning',
     mentions: 'none',
     card,
   };

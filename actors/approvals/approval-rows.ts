@@ -53,7 +53,7 @@ export function outcomeRows(
   outcome: ShownOutcome,
 ): readonly NewEvent[] {
   const words = outcomeMessage(origin.id, asked, question.shown, outcome);
-  const about = outcome.state;
+  const about = outcome.undone === undefined ? outcome.state : 'undone';
   try {
     return rowsOf(at, origin, asked.trace, words, { do: 'edit', of: question.row }, about);
   } catch (error) {

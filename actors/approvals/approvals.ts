@@ -9,8 +9,10 @@ import type { Log } from '../log.ts';
 import { UnrenderableError } from '../outbound/delivery-error.ts';
 import { type Adapter, accountOf } from '../sources/adapter.ts';
 import type { DecidedApproval, StoredApproval } from '../store/approval.ts';
-import type { NewEvent, Store } from '../store/store.ts';
-import { type ApprovalBody, bodyOf, type DecisionBody } from './approval-record.ts';
+import { stepsOf } from '../store/run.ts';
+import type { NewEvent, Store, StoredEvent } from '../store/store.ts';
+import type { ShownOutcome } from './approval-message.ts';
+import { type ApprovalBody, bodyOf, type DecisionBody, decisionOf } from './approval-record.ts';
 import { type AskedAt, outcomeRows } from './approval-rows.ts';
 import { approvalWake } from './run-approvals.ts';
 
@@ -30,6 +32,15 @@ export interface ApprovalsOptions {
 }
 
 type PeopleDecide = 'approved' | 'denied';
+
+/** A run has no more of them open at a time. */
+const MAX_TOLD = 100;
+
+/** Of a row of a journal, of any kind. */
+interface TakenUp {
+  readonly kind: string;
+  readonly approval?: string;
+}
 
 export class Approvals {
   readonly #options: ApprovalsOptions;
@@ -71,7 +82,7 @@ export class Approvals {
     const body = bodyOf(found);
     const emit = [
       ...(wakesRun ? [wakingEvent(found, body, state)] : []),
-      ...this.#outcomeRows(found, body, state, decision),
+      ...this.#outcomeRows(found, body, { state, decision, at: Date.now() }),
     ];
     const decided = await store.decide(id, { state, decision: JSON.stringify(decision), emit });
     if (decided === undefined) return { isFirst: false, approval: { ...found, state: 'cancelled' } };
@@ -80,17 +91,33 @@ export class Approvals {
     return decided;
   }
 
-  #outcomeRows(
-    { id, run }: StoredApproval,
-    body: ApprovalBody,
-    state: PeopleDecide | 'expired',
-    decision: DecisionBody,
-  ): readonly NewEvent[] {
+  /** What is said in the place of questions that were approved, of a run that ends without having taken that up. Rejects as the store does. */
+  async undoneRows(
+    { id: run, steps = 0 }: Pick<StoredEvent, 'id' | 'steps'>,
+    undone: string,
+    store: Pick<Store, 'approvals' | 'steps'>,
+  ): Promise<readonly NewEvent[]> {
+    const approved = await store.approvals({ run, states: ['approved'], limit: MAX_TOLD });
+    const rows = approved.length === 0 ? [] : await stepsOf(store, run, steps);
+    const takenUp = new Set(
+      rows
+        .map((text) => JSON.parse(text) as TakenUp)
+        .map(({ kind, approval }) => kind === 'decided' && approval),
+    );
+    return approved.flatMap((found) => {
+      const decision = decisionOf(found);
+      if (takenUp.has(found.id) || decision === undefined) return [];
+      const outcome = { state: 'approved', decision, at: found.decidedAt, undone } as const;
+      return this.#outcomeRows(found, bodyOf(found), outcome);
+    });
+  }
+
+  #outcomeRows({ id, run }: StoredApproval, body: ApprovalBody, outcome: ShownOutcome): readonly NewEvent[] {
     const { question } = body;
     const at = askedAt(this.#options.places, body);
     if (question === undefined || at === undefined) return [];
     try {
-      return outcomeRows(at, { id, run }, this.shown(body), question, { state, decision, at: Date.now() });
+      return outcomeRows(at, { id, run }, this.shown(body), question, outcome);
     } catch (error) {
       if (!(error instanceof UnrenderableError)) throw error;
       const reason = error.message;

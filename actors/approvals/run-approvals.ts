@@ -39,6 +39,8 @@ export interface ApprovalOutcome {
   readonly comment: string | undefined;
   /** Of a pending one, in milliseconds from now; undefined: it never expires. */
   readonly expiresInMs: number | undefined;
+  /** For whom it was asked. */
+  readonly agent: string;
   /** Of what was asked: `isExactly` (approval-record.ts) compares it with what is done. */
   readonly digest: string;
 }

@@ -92,7 +92,8 @@ export class RunAsking implements RunApprovals {
     const left = leftMs(now);
     const { by: user, name: by = user, comment } = decisionOf(now) ?? {};
     const expiresInMs = now.state === 'pending' && Number.isFinite(left) ? Math.max(0, left) : undefined;
-    return { state: now.state, by, comment, expiresInMs, digest: bodyOf(now).digest };
+    const { agent, digest } = bodyOf(now);
+    return { state: now.state, by, comment, expiresInMs, agent, digest };
   }
 
   /** Undefined where there is nowhere to ask. Throws HandlerError for a channel that cannot be reached. */

@@ -2,8 +2,10 @@
 // and the approval that it requires.
 //
 // ADM1  what lacks a parameter comes neither to a handler nor before people; nor does what has had all its attempts.
+// ADM2  a run that an agent has begun is that one's, whatever the files say by now; where the agent is gone those who have approved what it
+//       wanted are told in the end.
 
-import { agentTarget, targetText } from '../../../config/resources/triggers/target.ts';
+import { agentTarget, type Target, targetText } from '../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Match } from '../../../machines/matching.ts';
 import type { ApprovalPlaces, Approvals } from '../../approvals/approvals.ts';
@@ -11,7 +13,7 @@ import { RunAsking } from '../../approvals/run-asking.ts';
 import type { Assignment, Outcome } from '../../inbox/work.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { stepsOf } from '../../store/run.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, StoredEvent } from '../../store/store.ts';
 import { askedInVain, givenUp } from '../works/attempts.ts';
 import type { AnswerTime } from './answer-time.ts';
 import { passGate } from './command-gate.ts';
@@ -25,7 +27,7 @@ const NOBODY = agentTarget('');
 
 export interface AdmissionOptions {
   readonly routing: Pick<Routing, 'handlerOf'> & ApprovalPlaces;
-  readonly records: Pick<Store, 'steps' | 'approval'>;
+  readonly records: Pick<Store, 'run' | 'steps' | 'approval' | 'approvals'>;
   readonly approvals: Approvals;
 }
 
@@ -58,27 +60,45 @@ export class Admission {
     }
     const end = givenUp(trigger, event);
     if (end !== undefined) return { outcome: end };
-    const target = binding?.target ?? rule?.target ?? trigger.default_target ?? NOBODY;
+    const named = binding?.target ?? rule?.target ?? trigger.default_target ?? NOBODY;
+    const target = await this.#ownerOf(event, named);
     const handler = routing.handlerOf(target);
     const notAfter = time?.endsAt;
-    if (handler === undefined) {
-      const { name, retry } = trigger;
-      const note = `there is no ${targetText(target)}`;
-      return { outcome: { kind: 'failed', trigger: name, note, retry, notAfter } };
-    }
     const mostMs = time?.leftMs;
-    const run = { ...taken, agent: target.name, mostMs };
-    const approvals = new RunAsking(run, { approvals: all, places: routing, store: records });
-    const asked = { taken, match, target, parameters: given.values, handler, approvals, time };
+    const agent = target.name;
+    const approvals = new RunAsking(
+      { ...taken, agent, mostMs },
+      { approvals: all, places: routing, store: records },
+    );
+    const asked = { taken, match, target, parameters: given.values, approvals, time };
     const rules = binding?.approval;
-    if (rules === undefined) return { assignment, asked };
-    try {
-      const journal = await stepsOf(records, event.id, event.steps ?? 0);
-      const verdict = await passGate({ assignment, ...asked, rules, journal, mostMs });
-      return 'outcome' in verdict ? verdict : { assignment: verdict.assignment, asked };
-    } catch (error) {
-      return { outcome: { ...notAsked(trigger, error), notAfter } };
-    }
+    let passed = assignment;
+    if (rules !== undefined)
+      try {
+        const journal = await stepsOf(records, event.id, event.steps ?? 0);
+        const gate = { ...asked, assignment, agent, mayRun: handler !== undefined, rules, journal, mostMs };
+        const verdict = await passGate(gate);
+        if ('outcome' in verdict) return verdict;
+        passed = verdict.assignment;
+      } catch (error) {
+        return { outcome: { ...notAsked(trigger, error), notAfter } };
+      }
+    if (handler !== undefined) return { assignment: passed, asked: { ...asked, handler } };
+    return { outcome: { ...(await this.#withoutHandler(assignment, trigger, target)), notAfter } };
+  }
+
+  async #ownerOf({ id, steps = 0 }: StoredEvent, named: Target): Promise<Target> {
+    const run = steps === 0 ? undefined : await this.#options.records.run(id);
+    return run?.kind === 'agent' ? agentTarget(run.name) : named;
+  }
+
+  async #withoutHandler({ event, checkpoint }: Assignment, { name, retry }: Trigger, target: Target) {
+    const { approvals, records } = this.#options;
+    const note = `there is no ${targetText(target)}`;
+    const isLast = event.attempt - event.crashes >= retry.attempts;
+    const emit = isLast ? await approvals.undoneRows(event, note, records) : [];
+    if (emit.length > 0) await checkpoint(undefined, { emit });
+    return { kind: 'failed', trigger: name, note, retry } as const;
   }
 }
 

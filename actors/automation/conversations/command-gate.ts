@@ -2,6 +2,7 @@
 //
 // GAT1  a handler is never asked before the approval of exactly this call is durable.
 // GAT2  what was approved is not asked for again in that run, whatever attempts, kills and parks there are.
+// GAT3  what was denied is answered so, also where nobody is left who could run it.
 
 import type { ApprovalRules } from '../../../config/resources/approval-rules.ts';
 import type { Match } from '../../../machines/matching.ts';
@@ -26,6 +27,10 @@ export interface GateOptions {
   readonly match: Match;
   readonly rules: ApprovalRules;
   readonly parameters: Readonly<Record<string, string>>;
+  /** Who would run it. */
+  readonly agent: string;
+  /** Whether that one is there. */
+  readonly mayRun: boolean;
   readonly approvals: RunApprovals;
   /** Of the event so far. */
   readonly journal: readonly string[];
@@ -42,16 +47,16 @@ export async function passGate(options: GateOptions): Promise<GateVerdict> {
   const request = requestOf(options);
   const { approval, isNoted } = lastAsked(journal);
   const outcome = approval === undefined ? undefined : await approvals.outcome(approval);
-  // What was asked for something else, as by files of before, says nothing of this.
-  if (approval === undefined || outcome === undefined || !isExactly(outcome, request))
-    return { outcome: await ask(options, request) };
+  // What was asked for something or somebody else, as by files of before, says nothing of this.
+  const isThis = outcome !== undefined && outcome.agent === options.agent && isExactly(outcome, request);
+  if (approval === undefined || !isThis) return { outcome: await ask(options, request) };
   switch (outcome.state) {
     case 'cancelled':
       return { outcome: await ask(options, request) };
     case 'pending':
       return { outcome: parked(options, { wakeInMs: outcome.expiresInMs, note: WAITS }) };
     case 'approved': {
-      if (isNoted) return { assignment };
+      if (isNoted || !options.mayRun) return { assignment };
       const steps = [decidedRow(approval, outcome)];
       await assignment.checkpoint(undefined, { steps });
       const { event } = assignment;
@@ -81,12 +86,19 @@ const WAITS = 'it waits for approval';
 function requestOf({ taken, match, rules, parameters }: GateOptions): ApprovalRequest {
   const { command: name = '', rest } = match;
   const word = `${name.startsWith('/') ? '' : '/'}${name}`;
-  // Some platforms leave the command in the text, and perhaps with a name behind it: `/deploy@the_bot`.
-  const isSaid = rest === word || rest.startsWith(`${word} `);
-  const behind = taken.inbound.commandRest ?? rest;
-  const title = (isSaid ? rest : `${word} ${behind}`).slice(0, MAX_TITLE).trim().toWellFormed();
+  const { names, commandRest = '' } = taken.inbound;
+  // Some platforms leave the command in the text where they name it, and perhaps with a bot behind it: `/deploy@the_bot`.
+  const behindName = names.length > 0 && isSaidFirst(name, rest) ? rest.replace(/^\S+\s*/, '') : rest;
+  const behind = commandRest === '' ? behindName : commandRest;
+  const title = `${word} ${behind}`.slice(0, MAX_TITLE).trim().toWellFormed();
   const command = { name, parameters, input: wordsOf(taken.inbound) };
   return { kind: 'command', title, command, who: rules };
+}
+
+function isSaidFirst(name: string, text: string): boolean {
+  const [first = ''] = /^\S+/.exec(text) ?? [];
+  const plain = (word: string) => word.replace(/^\//, '').replace(/@\w+$/, '').toLowerCase();
+  return plain(first) === plain(name);
 }
 
 async function ask(options: GateOptions, request: ApprovalRequest): Promise<Outcome> {

@@ -33,6 +33,12 @@ import { noticeRows, said, type Taken } from './replies.ts';
 import type { Routing } from './routing.ts';
 import { welcomeOf } from './welcome.ts';
 
+/** What it needs of the store. */
+export type ConversationRecords = Pick<
+  Store,
+  'delivery' | 'deliveries' | 'run' | 'steps' | 'approval' | 'approvals' | 'decide' | 'withReceipt'
+>;
+
 /** Where no trigger is left to say how long its handler may take, nothing runs. */
 const NO_TRIGGER_MS = 10_000;
 
@@ -40,7 +46,7 @@ export class ConversationWork implements Work {
   readonly prefix = CONVERSATION;
   readonly #routing: Routing;
   readonly #places: WorkPlaces;
-  readonly #records: Pick<Store, 'delivery'>;
+  readonly #records: Pick<Store, 'delivery' | 'steps' | 'approvals'>;
   readonly #admission: Admission;
   readonly #attempts: HandlerAttempts;
   readonly #decided: DecidedInChatOptions;
@@ -48,12 +54,7 @@ export class ConversationWork implements Work {
   readonly #builtIns: BuiltInAnswers;
 
   /** `draftAfterMs` as in draft.ts. */
-  constructor(
-    routing: Routing,
-    places: WorkPlaces,
-    records: Pick<Store, 'delivery' | 'deliveries' | 'steps' | 'approval' | 'decide' | 'withReceipt'>,
-    draftAfterMs?: number,
-  ) {
+  constructor(routing: Routing, places: WorkPlaces, records: ConversationRecords, draftAfterMs?: number) {
     this.#routing = routing;
     this.#places = places;
     this.#records = records;
@@ -137,7 +138,10 @@ export class ConversationWork implements Work {
     const match = this.#triggers.match(adapter, inbound);
     if (!('trigger' in match)) {
       const { note, notice } = match;
-      return inbound.isAwaited === true ? { kind: 'ignored', note, notice } : ignored(note);
+      return this.#withUndone(
+        event,
+        inbound.isAwaited === true ? { ...ignored(note), notice } : ignored(note),
+      );
     }
     const { trigger } = match;
     const time = answerTime(event, inbound, Date.now());
@@ -160,6 +164,13 @@ export class ConversationWork implements Work {
     return 'outcome' in admitted
       ? admitted.outcome
       : this.#attempts.attempt(admitted.assignment, admitted.asked);
+  }
+
+  /** Of a run whose trigger is gone, those who have approved what it wanted are told. */
+  async #withUndone(event: StoredEvent, outcome: Ignored): Promise<Outcome> {
+    if ((event.steps ?? 0) === 0) return outcome;
+    const emit = await this.#decided.approvals.undoneRows(event, outcome.note, this.#records);
+    return { ...outcome, emit };
   }
 
   async #decide(
@@ -201,6 +212,8 @@ export class ConversationWork implements Work {
 /** Nothing of a trigger is known, so nothing of its patience. */
 const ONCE = { attempts: 1, min_backoff_seconds: 1, max_backoff_seconds: 1, factor: 1 };
 
-const ignored = (note: string): Outcome => ({ kind: 'ignored', note });
+type Ignored = Extract<Outcome, { readonly kind: 'done' | 'ignored' }> & { readonly note: string };
+
+const ignored = (note: string): Ignored => ({ kind: 'ignored', note });
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -5,8 +5,7 @@
 import type { Work } from '../../inbox/work.ts';
 import type { WorkPlaces } from '../../inbox/work-places.ts';
 import type { Circuits } from '../../outbound/circuits.ts';
-import type { Store } from '../../store/store.ts';
-import { ConversationWork } from '../conversations/conversation-work.ts';
+import { type ConversationRecords, ConversationWork } from '../conversations/conversation-work.ts';
 import type { Routing } from '../conversations/routing.ts';
 import { type OutboxRouting, OutboxWork } from './outbox-work.ts';
 
@@ -21,7 +20,7 @@ export interface WorkKind {
 }
 
 export interface WorkKindsOptions {
-  readonly store: Pick<Store, 'delivery' | 'deliveries' | 'steps' | 'approval' | 'decide' | 'withReceipt'>;
+  readonly store: ConversationRecords;
   /** Words of those that messages are sent to. */
   readonly platforms: readonly string[];
   readonly routing: Routing & OutboxRouting;

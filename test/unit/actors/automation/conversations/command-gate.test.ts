@@ -37,7 +37,12 @@ afterEach(async () => {
 });
 
 /** A handler that fails so often before it answers. */
-function chatOf({ failures = 0, store = new MemoryStore(), trigger = deployTrigger() } = {}) {
+function chatOf({
+  failures = 0,
+  store = new MemoryStore(),
+  trigger = deployTrigger(),
+  gone = new Set<string>(),
+} = {}) {
   const jobs: Job[] = [];
   const handler = {
     run: async (job: Job) => {
@@ -46,7 +51,8 @@ function chatOf({ failures = 0, store = new MemoryStore(), trigger = deployTrigg
       return { text: `deployed to ${job.parameters.where}` };
     },
   };
-  const chat = new ApprovalChat({ handler, store, triggers: [trigger] });
+  const handlerOf = ({ name }: { readonly name: string }) => (gone.has(name) ? undefined : handler);
+  const chat = new ApprovalChat({ handler: handlerOf, store, triggers: [trigger] });
   chats.push(chat);
   return { chat, jobs };
 }
@@ -86,6 +92,7 @@ test.each([
   { text: 'now', commandRest: 'now' },
   // Values that a platform has in fields of their own stand in what it says, and nothing behind the command.
   { text: '/deploy now', commandRest: '' },
+  { text: 'now', commandRest: '' },
 ])('has its name once in the question, however a platform tells it: $text', async (said) => {
   const { chat } = chatOf();
   await chat.say('a:1', { names: ['deploy'], ...said });
@@ -149,6 +156,69 @@ test('is asked for once more when files have changed what would be run', async (
   expect(bodyOf(second).command?.parameters).toEqual({ where: 'production' });
   await chat.approvals.decide(second, 'approved', { by: 'ben', via: 'api' });
   expect((await chat.reached('a:1', 'done')).answer).toBe('deployed to production');
+});
+
+test('is asked for once more when files have given it to somebody else', async () => {
+  const { chat, jobs } = chatOf();
+  await chat.say('a:1', { text: '/deploy' });
+  const [asked] = await chat.asked('a:1');
+  if (asked === undefined) throw new Error('nothing was asked');
+  const changed = deployTrigger();
+  const commands = changed.commands.map((each) => ({ ...each, target: agentTarget('another') }));
+  chat.triggers.set('chat', { ...changed, commands });
+  await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
+  const both = await chat.asked('a:1', 2);
+  expect(jobs).toEqual([]);
+  expect(both.map((each) => bodyOf(each).agent).sort()).toEqual(['another', 'deployer']);
+});
+
+test('that is denied is answered so, also where nobody is left who could run it (GAT3)', async () => {
+  const gone = new Set<string>();
+  const { chat } = chatOf({ gone });
+  await chat.say('a:1', { text: '/deploy' });
+  const [asked] = await chat.asked('a:1');
+  if (asked === undefined) throw new Error('nothing was asked');
+  gone.add('deployer');
+  await chat.approvals.decide(asked, 'denied', { by: 'ben', via: 'api' });
+  expect((await chat.reached('a:1', 'done')).answer).toBe('Denied by ben.');
+});
+
+test('that is approved where nobody is left who could run it ends as failed, and the question says so', async () => {
+  const gone = new Set<string>();
+  const { chat, jobs } = chatOf({ gone });
+  await chat.say('a:1', { text: '/deploy' });
+  const [asked] = await chat.asked('a:1');
+  if (asked === undefined) throw new Error('nothing was asked');
+  gone.add('deployer');
+  await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
+  expect((await chat.reached('a:1', 'dead')).note).toContain('there is no agent deployer');
+  await chat.saidTo('');
+  const question = chat.shown.find(({ place }) => place === 'ops');
+  expect(question).toMatchObject({ buttons: [], changes: 2 });
+  expect(question?.text).toMatch(
+    /^Approved by ben at .*\n\nIt was not done then: there is no agent deployer\./,
+  );
+  // An operator who has it back lets it go on, and nobody is asked again.
+  gone.clear();
+  expect(await chat.store.requeue('a:1', { keepsJournal: true })).toBe(true);
+  expect((await chat.reached('a:1', 'done')).answer).toBe('deployed to staging');
+  expect([jobs.length, (await chat.approvalsOf('a:1')).length]).toEqual([1, 1]);
+});
+
+test('those who were named when it was asked decide, whatever the files say by then (RAS1)', async () => {
+  const { chat } = chatOf();
+  await chat.say('a:1', { text: '/deploy' });
+  const [asked] = await chat.asked('a:1');
+  if (asked === undefined) throw new Error('nothing was asked');
+  chat.triggers.set('chat', deployTrigger({ approvers: ['carl'] }));
+  const approve = { verdict: 'approve', about: { approval: asked.id } } as const;
+  await chat.press('d:1', approve, { user: 'carl' });
+  expect((await chat.reached('d:1', 'ignored')).note).toBe(
+    'only those who are named as approvers may decide',
+  );
+  await chat.press('d:2', approve, { user: 'ben' });
+  await chat.reached('d:2', 'done');
+  expect((await chat.reached('a:1', 'done')).answer).toBe('deployed to staging');
 });
 
 test('goes on after a restart between question and decision', async () => {
