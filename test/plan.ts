@@ -70,6 +70,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'agents/agent-streams',
     'agents/approvals-in-chats',
     'agents/approvals-in-every-chat',
+    'agents/approvals-reloaded',
     'automation/bot-messenger',
     'automation/bot-connections',
     'automation/workspace-connections',
