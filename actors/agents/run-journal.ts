@@ -3,7 +3,8 @@
 //
 // JL1  rows are written once, in the order in which they were added; after one that could not be written none is.
 // JL2  how long the run has worked is kept with its rows: what an attempt worked after its last row is forgotten with it. Waiting for
-//      the disk is no work, however long that is full.
+//      the disk is no work, however long that is full. A failed attempt keeps nothing by itself: a checkpoint of another state would
+//      be progress, and begin the attempts anew. So it is those that bound how long an answer may be asked for in vain.
 // JL3 (A8)  a row has at most MAX_ROW characters, and nothing more is begun in a journal that might not take what comes of it. Both end
 //      a run for good: a later attempt would come to the same.
 

@@ -1,5 +1,6 @@
 // Parses what is asked about approvals: the query of a list, and the body of a decision. Every bound is checked here.
 
+import { membersOf } from '../automation/operator/body-members.ts';
 import { oneOf, queryValues, wholeNumber } from '../automation/operator/query-values.ts';
 import { InvalidQueryError } from '../errors.ts';
 import type { ApprovalFilter, ApprovalState } from '../store/approval.ts';
@@ -53,14 +54,7 @@ export interface AskedDecision {
 /** Of a body that may be missing. Throws InvalidQueryError. */
 export function askedDecision(body: unknown): AskedDecision {
   if (body === undefined) return { by: undefined, comment: undefined };
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new InvalidQueryError('the body should be an object with by, comment, or neither');
-  const unknown = Object.keys(body).find((name) => name !== 'by' && name !== 'comment');
-  if (unknown !== undefined)
-    throw new InvalidQueryError(
-      `there is no member ${JSON.stringify(unknown.slice(0, 40))}; there are by, comment`,
-    );
-  const { by, comment } = body as { readonly by?: unknown; readonly comment?: unknown };
+  const { by, comment } = membersOf(body, 'the body', ['by', 'comment']);
   if (
     by !== undefined &&
     !(typeof by === 'string' && by.length <= MAX_NAME && /^[^\p{C}]*[^\p{C}@\s][^\p{C}]*$/u.test(by))

@@ -1,5 +1,6 @@
 // Parses what is asked about runs: the query of a list and of one run, and the body of a request that begins one.
 
+import { membersOf, waitSecondsIn } from '../automation/operator/body-members.ts';
 import { oneOf, queryValues, wholeNumber } from '../automation/operator/query-values.ts';
 import { InvalidQueryError } from '../errors.ts';
 import type { RunFilter } from '../store/run.ts';
@@ -54,27 +55,17 @@ export interface AgentRequest {
   readonly waitSeconds: number;
 }
 
-const MAX_WAIT_SECONDS = 600;
 const MEMBERS = ['input', 'session', 'wait_seconds', 'user'];
 
 /** Throws InvalidQueryError. */
 export function agentRequest(body: unknown): AgentRequest {
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new InvalidQueryError('the body should be an object with the member input');
-  const given = body as Readonly<Record<string, unknown>>;
-  const unknown = Object.keys(given).find((name) => !MEMBERS.includes(name));
-  if (unknown !== undefined)
-    throw new InvalidQueryError(
-      `there is no member ${JSON.stringify(unknown.slice(0, 40))}; there are ${MEMBERS.join(', ')}`,
-    );
-  const { input, session, user, wait_seconds = 0 } = given;
+  const given = membersOf(body, 'the body', MEMBERS);
+  const { input, session, user } = given;
   if (typeof input !== 'string' || input.trim() === '')
     throw new InvalidQueryError('input should be text, and not empty');
   if (session !== undefined && !(typeof session === 'string' && /^[\w.:@+-]{1,128}$/.test(session)))
     throw new InvalidQueryError('session should be 1 to 128 letters, digits or characters of . _ : @ + -');
   if (user !== undefined && !(typeof user === 'string' && /^[^\p{C}]{1,128}$/u.test(user)))
     throw new InvalidQueryError('user should be 1 to 128 printable characters');
-  const isWait = typeof wait_seconds === 'number' && wait_seconds >= 0 && wait_seconds <= MAX_WAIT_SECONDS;
-  if (!isWait) throw new InvalidQueryError(`wait_seconds should be a number from 0 to ${MAX_WAIT_SECONDS}`);
-  return { input, session, user, waitSeconds: wait_seconds };
+  return { input, session, user, waitSeconds: waitSecondsIn(given) };
 }

@@ -23,7 +23,7 @@ export interface RunsHost {
   readonly store: Pick<Store, 'delivery' | 'run' | 'runs' | 'steps' | 'approvals'>;
   readonly deliveries: Pick<DeliveryControl, 'accept' | 'cancel' | 'discard' | 'requeue'>;
   readonly feed: RunFeed;
-  readonly agents: Pick<AgentRegistry, 'all' | 'triggerOf'>;
+  readonly agents: Pick<AgentRegistry, 'triggerOf'>;
   readonly gateway: { readonly redactor: Redactor };
 }
 
@@ -188,16 +188,13 @@ export class Runs {
     }
   }
 
-  /** Throws NotFoundError for an agent that is not there, ConflictError for one that nobody answers for. */
+  /** Throws NotFoundError for an agent that is not there. */
   #eventFor(name: string, request: AgentRequest, { trace, principal, idempotencyKey }: RunOrigin): NewEvent {
-    const agent = this.#host.agents.all.find((each) => each.name === name);
     const trigger = this.#host.agents.triggerOf(name);
-    if (agent === undefined || trigger === undefined)
+    if (trigger === undefined)
       throw new NotFoundError(
         `there is no agent ${JSON.stringify(name.slice(0, 64))}; GET /agents lists them`,
       );
-    if (agent.runtime === undefined)
-      throw new ConflictError(`${name} has neither a model nor a runtime, so that nobody answers for it`);
     if (idempotencyKey !== undefined && !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey))
       throw new InvalidQueryError('Idempotency-Key should be 1 to 255 printable characters');
     const id = idempotencyKey === undefined ? randomUUID() : `${trigger.name}/${idempotencyKey}`;

@@ -4,6 +4,7 @@
 import { InvalidQueryError } from '../../errors.ts';
 import type { Card } from '../../outbound/outbound-message.ts';
 import { replyCard } from '../../outbound/reply-card.ts';
+import { type Members, membersOf } from './body-members.ts';
 
 /** A message that answers nothing. */
 export interface ProactiveMessage {
@@ -13,7 +14,6 @@ export interface ProactiveMessage {
   readonly card: Card | undefined;
 }
 
-type Members = Readonly<Record<string, unknown>>;
 /** Members of an item by the most characters that each may have. */
 type Lengths = Readonly<Record<string, number>>;
 
@@ -75,15 +75,6 @@ function itemsOf(members: Members, name: string): readonly unknown[] {
   const { [name]: items = [] } = members;
   if (Array.isArray(items) && items.length <= MAX_ITEMS) return items;
   throw new InvalidQueryError(`${name} should be a list of at most ${MAX_ITEMS}`);
-}
-
-function membersOf(value: unknown, at: string, known: readonly string[]): Members {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new InvalidQueryError(`${at} should be an object with ${known.join(', ')}`);
-  const unknown = Object.keys(value).find((name) => !known.includes(name));
-  if (unknown === undefined) return value as Members;
-  const name = JSON.stringify(unknown.slice(0, 40));
-  throw new InvalidQueryError(`${at} has a member ${name}, which is none of ${known.join(', ')}`);
 }
 
 /** Numbers, true and false are taken as their text, as in an answer. */

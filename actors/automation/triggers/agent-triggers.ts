@@ -65,7 +65,5 @@ function triggerOf(name: string, agent: Agent): ManualTrigger {
 }
 
 function secondsOf({ runtime }: Agent): number {
-  return runtime === undefined || runtime.kind === 'scripted'
-    ? SCRIPT_SECONDS
-    : runtime.timeout_seconds + MARGIN_SECONDS;
+  return runtime.kind === 'scripted' ? SCRIPT_SECONDS : runtime.timeout_seconds + MARGIN_SECONDS;
 }
