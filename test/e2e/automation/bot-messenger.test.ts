@@ -79,11 +79,10 @@ test('messages, commands, groups, topics and buttons are answered where they wer
   // Nothing was asked: a press of such a button is no talk, and a text that looks like one is.
   const approve = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
   const pressed = platform.press(bot, ann, answer!, approve);
-  await eventually(() => expect(bot.queries.get(pressed)?.answeredAt).toBeDefined());
-  await eventually(() => expect(texts(platform, bot, forum)[2]).toContain('is not known any more.'));
+  await eventually(() => expect(bot.queries.get(pressed)?.answer).toContain('is not known any more.'));
   platform.say(group, ann, approve);
   await eventually(() => expect(texts(platform, bot, group)[1]).toBe(`- {} ${approve}`));
-  expect(texts(platform, bot, forum).length).toBe(3);
+  expect(texts(platform, bot, forum).length).toBe(2);
 
   const account = `${bot.id}@${new URL(platform.url).host}`;
   const conversations = program.requests.map(({ body }) => body.conversation);
