@@ -53,7 +53,10 @@ export function runFigures(run: RunRow, now: number): [string, string][] {
 }
 
 /** What one that waits is waiting for. */
-export function waitText({ waiting_for, until }: RunRow, now: number): string | undefined {
+export function waitText(run: RunRow, now: number): string | undefined {
+  const { waiting_for, until, attempts, next_attempt_at: next, ended_at } = run;
+  if (next !== null && ended_at === null)
+    return `attempt ${attempts + 1}, in ${span(Math.max(0, next - now))}`;
   if (waiting_for === null) return undefined;
   const what = waiting_for === 'approval' ? 'somebody to approve' : 'its time to come';
   return until === null ? what : `${what}, until in ${span(Math.max(0, until - now))}`;

@@ -204,5 +204,8 @@ describe('the words about a run', () => {
       'somebody to approve, until in 60 s',
     );
     expect(waitText({ ...run, waiting_for: 'timer' }, 0)).toBe('its time to come');
+    expect(waitText({ ...run, ended_at: null, attempts: 1, next_attempt_at: 9_000 }, 1_000)).toBe(
+      'attempt 2, in 8 s',
+    );
   });
 });
