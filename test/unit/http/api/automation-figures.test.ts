@@ -32,7 +32,7 @@ function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
   attempt.replied({ text: 'Fine.', effects: { steps: [answerRow] } });
   feed.begin('r2', 'oncall').failed();
   attempt.end();
-  const agents = [{ name: 'oncall' }];
+  const agents = { all: [{ name: 'oncall' }] };
   return new AutomationFigures({ operator, dispatcher, agents, feed } as unknown as Automation);
 }
 
