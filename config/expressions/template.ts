@@ -1,0 +1,81 @@
+// Texts with expressions in `{{ }}`, and values of such texts.
+//
+// TPL1  a text that is one `{{ }}` and nothing else gives what the expression gives, of whatever type; any other gives text.
+// TPL2  what stands in quotes within an expression does not end it.
+
+import type { Variables } from './environment.ts';
+import {
+  type Expression,
+  type ExpressionFault,
+  isFault,
+  type Reference,
+  readExpression,
+} from './expression.ts';
+
+/** A text of a file; without expressions it gives itself. */
+export interface Template {
+  readonly references: readonly Reference[];
+  /** Undefined where it is a text in any case, else the type of its one expression. */
+  readonly type: string | undefined;
+  /** Throws ExpressionError. */
+  render(values: Readonly<Record<string, unknown>>): unknown;
+}
+
+type Part = string | Expression;
+
+export function readTemplate(
+  text: string,
+  variables: Variables,
+  named: readonly string[] = [],
+): Template | ExpressionFault {
+  const parts: Part[] = [];
+  const references: Reference[] = [];
+  let from = 0;
+  for (;;) {
+    const open = text.indexOf('{{', from);
+    if (open === -1) break;
+    const close = closingOf(text, open + 2);
+    if (close === -1) return { message: '{{ has no }}', at: open };
+    const inside = text.slice(open + 2, close);
+    if (inside.trim() === '') return { message: 'there is nothing between {{ and }}', at: open };
+    const read = readExpression(inside, variables, named);
+    if (isFault(read)) return { message: read.message, at: open + 2 + read.at };
+    if (open > from) parts.push(text.slice(from, open));
+    parts.push(read);
+    references.push(...read.references.map((each) => ({ ...each, at: open + 2 + each.at })));
+    from = close + 2;
+  }
+  if (from < text.length) parts.push(text.slice(from));
+  const [only] = parts;
+  if (parts.length === 1 && typeof only === 'object')
+    return { references, type: only.type, render: (values) => only.evaluate(values) };
+  return {
+    references,
+    type: undefined,
+    render: (values) =>
+      parts.map((part) => (typeof part === 'string' ? part : textOf(part.evaluate(values)))).join(''),
+  };
+}
+
+/** As it stands within other text. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Where the expression ends that begins there; -1: nowhere. */
+function closingOf(text: string, from: number): number {
+  let quote: string | undefined;
+  let depth = 0;
+  for (let at = from; at < text.length; at += 1) {
+    const char = text[at];
+    if (quote !== undefined) {
+      if (char === '\\') at += 1;
+      else if (char === quote) quote = undefined;
+    } else if (char === '"' || char === "'") quote = char;
+    else if (char === '{') depth += 1;
+    else if (char === '}' && depth > 0) depth -= 1;
+    else if (char === '}' && text[at + 1] === '}') return at;
+  }
+  return -1;
+}

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { isFault, readExpression } from '../../../../config/expressions/expression.ts';
+import { readTemplate } from '../../../../config/expressions/template.ts';
+
+const variables = { steps: 'map<string, dyn>', parameters: 'map<string, string>', index: 'int' };
+const named = ['steps', 'parameters'];
+const values = {
+  steps: {
+    check: {
+      state: 'done',
+      output: { text: 'all well', data: { ok: true, n: 3, part: 0.5, list: [1, 2, 3], none: null } },
+    },
+  },
+  parameters: { version: '1.2' },
+  index: 2n,
+};
+
+function read(text: string) {
+  const expression = readExpression(text, variables, named);
+  if (isFault(expression)) throw new Error(`${expression.message} at ${expression.at}`);
+  return expression;
+}
+
+const given = (text: string) => read(text).evaluate(values);
+
+describe('an expression', () => {
+  it.each([
+    ['steps.check.output.data.ok', true],
+    ['!steps.check.output.data.ok || parameters.version == "1.2"', true],
+    ['steps.check.output.data.n + 1', 4],
+    ['1 + steps.check.output.data.n * 2', 7],
+    ['steps.check.output.data.n / 2', 1.5],
+    ['index + 1', 3],
+    ['steps.check.output.data.n in [1, 2, 3]', true],
+    ['size(steps.check.output.data.list)', 3],
+    ['steps.check.output.data.list.filter(x, x > 1)', [2, 3]],
+    ['steps.check.output.data.list.map(x, x * 2)', [2, 4, 6]],
+    ['has(steps.check.output.data.other) ? 1 : 2', 2],
+    ['steps.check.output.data.none == null', true],
+    ['{"v": parameters.version, "n": [1, "two"]}', { v: '1.2', n: [1, 'two'] }],
+    ['find(steps.check.output.text, "w[a-z]+")', 'well'],
+    ['find(steps.check.output.text, "x+") != ""', false],
+    ['string(steps.check.output.data.n) + "x"', '3x'],
+    ['timestamp("2026-01-01T00:00:00Z")', '2026-01-01T00:00:00.000Z'],
+  ])('%s', (text, value) => {
+    expect(given(text)).toEqual(value);
+  });
+
+  it.each([
+    ['1 +', 'unexpected token: EOF', 3],
+    ['stepz.check', 'unknown variable: stepz', 0],
+    ['1 == "a"', 'no such overload: int == string', 0],
+    ['now()', "found no matching overload for 'now()'", 0],
+    [
+      'parameters.version.matches("(a+)+")',
+      "matches() could take very long; write find(text, 'pattern') != ''",
+      0,
+    ],
+    [
+      '[1].map(x, [2].map(y, x + y))',
+      'map() within another one could take very long; do it in a node before',
+      11,
+    ],
+  ])('%s is refused, and where is said', (text, message, at) => {
+    expect(readExpression(text, variables, named)).toEqual({ message, at });
+  });
+
+  it('is bounded in length and depth', () => {
+    expect(readExpression('a'.padEnd(9_000, 'a'), variables)).toMatchObject({
+      at: 0,
+      message: expect.stringContaining('8192'),
+    });
+    expect(readExpression('('.repeat(200), variables)).toMatchObject({ message: 'exceeded maxDepth (60)' });
+  });
+
+  it('says which names it refers to, however they are written', () => {
+    expect(
+      read('steps.check.output.x == steps["ask"].output && parameters.version != ""').references,
+    ).toEqual([
+      { variable: 'steps', member: 'check', at: 0 },
+      { variable: 'steps', member: 'ask', at: 24 },
+      { variable: 'parameters', member: 'version', at: 47 },
+    ]);
+    expect(read('steps[parameters.version]').references).toContainEqual({
+      variable: 'steps',
+      member: undefined,
+      at: 0,
+    });
+    expect(read('size(steps)').references).toEqual([{ variable: 'steps', member: undefined, at: 5 }]);
+  });
+
+  it.each([
+    ['steps.check.output.data.other', '`steps.check.output.data.other`: no such key: other'],
+    ['steps.check.constructor.name', '`steps.check.constructor.name`: no such key: constructor'],
+    ['steps.check.output.data.n < "a"', expect.stringContaining('no such overload')],
+    ['9007199254740993 * 2', expect.stringContaining('too large a number')],
+    ['find("a", "(")', expect.stringContaining('find("a", "(")')],
+  ])('%s fails by its values, and says why', (text, message) => {
+    expect(() => given(text)).toThrow(expect.objectContaining({ code: 'ERR_EXPRESSION', message }));
+  });
+});
+
+describe('a template', () => {
+  const rendered = (text: string) => {
+    const template = readTemplate(text, variables, named);
+    return 'message' in template ? template : template.render(values);
+  };
+
+  it.each([
+    ['plain', 'plain'],
+    ['', ''],
+    ['{{ steps.check.output.data.n }}', 3],
+    ['{{steps.check.output.data.list}}', [1, 2, 3]],
+    ['n is {{ steps.check.output.data.n }}, {{ parameters.version }}', 'n is 3, 1.2'],
+    ['{{ steps.check.output.data.list }}!', '[1,2,3]!'],
+    ['a{{ steps.check.output.data.none }}b', 'ab'],
+    ['{{ "}}" }}', '}}'],
+    ['{{ {"a": {"b": 1}} }}', { a: { b: 1 } }],
+    ['{ not } one }}', '{ not } one }}'],
+  ])('%s', (text, value) => {
+    expect(rendered(text)).toEqual(value);
+  });
+
+  it.each([
+    ['a {{ b', '{{ has no }}', 2],
+    ['a {{ }}', 'there is nothing between {{ and }}', 2],
+    ['ab {{ nope }}', 'unknown variable: nope', 6],
+  ])('%s is refused, and where is said', (text, message, at) => {
+    expect(rendered(text)).toEqual({ message, at });
+  });
+});
