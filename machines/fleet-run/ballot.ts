@@ -1,8 +1,8 @@
 // A vote among the members of a fleet on one field of their answers: plain arithmetic, and it is over as soon as that allows.
 //
-// BL1  a verdict stands: whatever votes come after it, it is the same.
-// BL2  it is given as soon as no further vote could make it another one.
-// BL3  a voter without a vote counts among those who were asked: half is half of all of them, or of all their weight.
+// VT1  a verdict stands: whatever votes come after it, it is the same.
+// VT2  it is given as soon as no further vote could make it another one.
+// VT3  a voter without a vote counts among those who were asked: half is half of all of them, or of all their weight.
 
 export type VotingAlgorithm = 'majority' | 'unanimous' | 'weighted';
 

@@ -1,11 +1,11 @@
 // How far a flow has come, from its journal: told row by row, so that a step costs the same however many came before. What is to be
 // done next follows from it alone.
 //
-// FL1  the same rows give the same state and the same next things; nothing that has an end is begun again.
-// FL2  a node that fails leads to its `onError`; without one the flow has failed, or the loop it stands in.
-// FL3  a turn of a loop begins when the one before is over. The loop ends when whoever carries it out says so, or a node in it fails.
-// FL4  a flow ends: with its `End`, with a failure, or when nothing is left to do. After that nothing begins.
-// FL5  so many nodes and turns are begun in one run, and no more.
+// FLW1  the same rows give the same state and the same next things; nothing that has an end is begun again.
+// FLW2  a node that fails leads to its `onError`; without one the flow has failed, or the loop it stands in.
+// FLW3  a turn of a loop begins when the one before is over. The loop ends when whoever carries it out says so, or a node in it fails.
+// FLW4  a flow ends: with its `End`, with a failure, or when nothing is left to do. After that nothing begins.
+// FLW5  so many nodes and turns are begun in one run, and no more.
 
 import type { FlowGraph, GraphNode } from './graph.ts';
 import { GraphState, type NodeState } from './graph-state.ts';

@@ -45,7 +45,7 @@ function* completions(
   else for (const value of values) yield* completions(voters, new Map([...votes, [next.name, value]]));
 }
 
-it('BL1 BL2 BL3 a vote is over exactly when no further vote could change what comes of it', () => {
+it('VT1 VT2 VT3 a vote is over exactly when no further vote could change what comes of it', () => {
   fc.assert(
     fc.property(
       arbVoters,

@@ -152,13 +152,13 @@ function carriedOut(drawn: DrawnGraph, pick: (count: number) => number) {
         );
       else may.push(() => add({ kind: 'failed', in: path, reason: 'bad' }));
     }
-    // FL1, FN1: while the flow has not ended something can be done.
+    // FLW1, FN1: while the flow has not ended something can be done.
     expect(may.length).toBeGreaterThan(0);
     may[pick(may.length)]?.();
   }
 }
 
-it('FL1 FL2 FL3 GS1 GS2 in whatever order, and however often the process ends, each node comes to what an interpreter says', () => {
+it('FLW1 FLW2 FLW3 GS1 GS2 GS3 in whatever order, and however often the process ends, each node comes to what an interpreter says', () => {
   fc.assert(
     fc.property(arbGraph(2), fc.infiniteStream(fc.nat(1_000_000)), (drawn, choices) => {
       const pick = (count: number) => (choices.next().value ?? 0) % count;

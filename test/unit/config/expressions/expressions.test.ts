@@ -42,7 +42,7 @@ describe('an expression', () => {
     ['find(steps.check.output.text, "x+") != ""', false],
     ['string(steps.check.output.data.n) + "x"', '3x'],
     ['timestamp("2026-01-01T00:00:00Z")', '2026-01-01T00:00:00.000Z'],
-  ])('%s', (text, value) => {
+  ])('EXP2 gives JSON: %s', (text, value) => {
     expect(given(text)).toEqual(value);
   });
 
@@ -61,11 +61,11 @@ describe('an expression', () => {
       'map() within another one could take very long; do it in a node before',
       11,
     ],
-  ])('%s is refused, and where is said', (text, message, at) => {
+  ])('CEL2 %s is refused, and where is said', (text, message, at) => {
     expect(readExpression(text, variables, named)).toEqual({ message, at });
   });
 
-  it('is bounded in length and depth', () => {
+  it('CEL1 is bounded in length and depth', () => {
     expect(readExpression('a'.padEnd(9_000, 'a'), variables)).toMatchObject({
       at: 0,
       message: expect.stringContaining('8192'),
@@ -95,7 +95,7 @@ describe('an expression', () => {
     ['steps.check.output.data.n < "a"', expect.stringContaining('no such overload')],
     ['9007199254740993 * 2', expect.stringContaining('too large a number')],
     ['find("a", "(")', expect.stringContaining('find("a", "(")')],
-  ])('%s fails by its values, and says why', (text, message) => {
+  ])('EXP1 %s fails by its values, and says why', (text, message) => {
     expect(() => given(text)).toThrow(expect.objectContaining({ code: 'ERR_EXPRESSION', message }));
   });
 });
@@ -117,7 +117,7 @@ describe('a template', () => {
     ['{{ "}}" }}', '}}'],
     ['{{ {"a": {"b": 1}} }}', { a: { b: 1 } }],
     ['{ not } one }}', '{ not } one }}'],
-  ])('%s', (text, value) => {
+  ])('TPL1 TPL2 %s', (text, value) => {
     expect(rendered(text)).toEqual(value);
   });
 

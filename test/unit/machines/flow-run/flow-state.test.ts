@@ -18,7 +18,7 @@ function told(graph: FlowGraph, ...rows: readonly FlowRow[]): FlowState {
   return state;
 }
 
-it('FL4 an End ends the flow, whatever else is under way', () => {
+it('FLW4 an End ends the flow, whatever else is under way', () => {
   const graph = {
     nodes: [node('a'), node('b'), node('end'), node('c')],
     connections: [...line('a', 'end'), ...line('b', 'c')],
@@ -37,7 +37,7 @@ it('FL4 an End ends the flow, whatever else is under way', () => {
   expect(state.stateOf('c')?.state).toBe('dropped');
 });
 
-it('FL4 an End within a loop ends its turn, with the loops in it', () => {
+it('FLW4 an End within a loop ends its turn, with the loops in it', () => {
   const inner = { nodes: [node('x')], connections: [] };
   const inside = { nodes: [node('stop'), node('deep', { inside: inner })], connections: [] };
   const graph = { nodes: [node('loop', { inside })], connections: [] };
@@ -55,7 +55,7 @@ it('FL4 an End within a loop ends its turn, with the loops in it', () => {
   expect(state.outputOf('loop#1/stop')).toBe(7);
 });
 
-it('FL5 what goes on without an end is ended after so many steps', () => {
+it('FLW5 what goes on without an end is ended after so many steps', () => {
   const graph = { nodes: [node('loop', { inside: { nodes: [], connections: [] } })], connections: [] };
   const state = told(graph, { kind: 'entered', in: 'loop' });
   for (let n = 1; n < MAX_STEPS; n += 1) {
@@ -86,7 +86,7 @@ it('GS2 says why a node was skipped', () => {
   expect(state.next().end).toEqual({ how: 'done', at: undefined });
 });
 
-it('FL2 says where a flow has failed, and in which turn of which loop', () => {
+it('FLW2 says where a flow has failed, and in which turn of which loop', () => {
   const inside = { nodes: [node('x')], connections: [] };
   const graph = { nodes: [node('loop', { inside })], connections: [] };
   const state = told(
