@@ -23,6 +23,8 @@ export class SchemaReader {
   unknownKeys: Problem['severity'] = 'error';
   /** Variables that are not set: a warning where a file is judged that will be used elsewhere. */
   unsetVariables: Problem['severity'] = 'error';
+  /** What is said besides of a `${` that begins no reference. */
+  noReferenceAdvice = '';
   readonly #source: SourceFile;
   readonly #env: Environment;
   readonly #secrets: SecretValues;
@@ -84,6 +86,17 @@ export class SchemaReader {
   /** Reports at a field's key. */
   reportKey(path: string, message: string, severity: Problem['severity'] = 'error'): void {
     this.#add(nearest(this.#keyOffsets, path), path, message, severity);
+  }
+
+  /** Reports within the text of a field, at that character of it, as far as the text stands in the file as it is. */
+  reportWithin(path: string, value: string, index: number, message: string): void {
+    const offset = nearest(this.#valueOffsets, path);
+    const before = value.lastIndexOf('\n', index - 1) + 1;
+    const [line = ''] = value.slice(before).split('\n', 1);
+    const at = this.#source.text.indexOf(line, offset);
+    // What stands far below is another text, and this one was written otherwise: with variables, or with escapes.
+    const isThere = at !== -1 && at - offset <= before * 2 + MOST_BEFORE;
+    this.#add(isThere ? at + index - before : offset, path, message);
   }
 
   /** Remembers where a field stands that the caller has looked up by itself. */
@@ -158,7 +171,12 @@ export class SchemaReader {
         isSecret || isKeyName.test(path) || isKeyName.test(fault.name)
           ? fault.message
           : fault.message + fault.otherwise;
-      this.#add(at, path, message, fault.isUnset ? this.unsetVariables : 'error');
+      this.#add(
+        at,
+        path,
+        fault.isUnset ? message : message + this.noReferenceAdvice,
+        fault.isUnset ? this.unsetVariables : 'error',
+      );
     }
     this.#checkShellForm(scalar, path, isSecret);
     return { text, used, names, isWhole: faults.length === 0 };
@@ -197,6 +215,9 @@ export class SchemaReader {
     this.problems.push(this.#source.problem(offset, atPath(path, message), severity));
   }
 }
+
+/** Characters between the beginning of a value and its text: quotes, or the head of a block. */
+const MOST_BEFORE = 100;
 
 function isBelow(field: string, path: string): boolean {
   return field.startsWith(`${path}.`) || field.startsWith(`${path}[`);

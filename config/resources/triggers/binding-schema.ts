@@ -4,7 +4,7 @@ import * as Type from 'typebox';
 import { text } from '../../text-schema.ts';
 import { approvalFields } from '../approval-rules.ts';
 
-const parameterSchema = Type.Object({
+export const parameterSchema = Type.Object({
   name: Type.String({
     description: 'Name of the parameter.',
     pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,63}$',

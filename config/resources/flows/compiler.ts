@@ -1,0 +1,87 @@
+// Makes templates and expressions of the texts of a flow, and keeps what they refer to until all of its nodes are known.
+
+import * as Type from 'typebox';
+import type { Variables } from '../../expressions/environment.ts';
+import { type Expression, isFault, readExpression } from '../../expressions/expression.ts';
+import { readTemplate, type Template } from '../../expressions/template.ts';
+import type { ValueTemplate } from '../../expressions/value-template.ts';
+import { joinPath } from '../../reader/field-path.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import type { YamlTree } from '../../reader/yaml-tree.ts';
+import { NAMED, type Use } from './flow-names.ts';
+
+const anyText = Type.String();
+
+export class Compiler {
+  readonly #reader: SchemaReader;
+  readonly #variables: Variables;
+  readonly uses: Use[] = [];
+
+  constructor(reader: SchemaReader, variables: Variables) {
+    this.#reader = reader;
+    this.#variables = variables;
+  }
+
+  /** Undefined where it was reported. */
+  template(text: string | undefined, path: string, node: string): Template | undefined {
+    if (text === undefined) return undefined;
+    const read = readTemplate(text, this.#variables, NAMED);
+    if ('message' in read) {
+      this.#reader.reportWithin(path, text, read.at, read.message);
+      return undefined;
+    }
+    this.uses.push({ path, text, references: read.references, node, isAfter: false });
+    return read;
+  }
+
+  /** `types` are those that it may give, `dyn` besides; undefined where it was reported. */
+  expression(
+    text: string | undefined,
+    path: string,
+    {
+      node,
+      isAfter = false,
+      types,
+    }: { readonly node: string; readonly isAfter?: boolean; readonly types: readonly string[] },
+  ): Expression | undefined {
+    if (text === undefined) return undefined;
+    if (/^\s*\{\{.*\}\}\s*$/s.test(text)) {
+      this.#reader.report(path, 'is an expression by itself, without {{ }}');
+      return undefined;
+    }
+    const read = readExpression(text, this.#variables, NAMED);
+    if (isFault(read)) {
+      this.#reader.reportWithin(path, text, read.at, read.message);
+      return undefined;
+    }
+    if (read.type !== 'dyn' && !types.some((type) => read.type.startsWith(type)))
+      this.#reader.report(path, `gives ${read.type}, and should give ${types.join(' or ')}`);
+    this.uses.push({ path, text, references: read.references, node, isAfter });
+    return read;
+  }
+
+  /** Any value; undefined where something in it was reported. */
+  value(tree: YamlTree | undefined, path: string, node: string): ValueTemplate | undefined {
+    if (tree === undefined) return undefined;
+    this.#reader.place(path, tree.offset, tree.offset);
+    if (tree.kind === 'list') {
+      const items = tree.items.map((item, index) => this.value(item, joinPath(path, index), node));
+      return items.includes(undefined) ? undefined : { kind: 'list', items: items as ValueTemplate[] };
+    }
+    if (tree.kind === 'map') {
+      const members = tree.pairs.map(
+        ({ key, value }) => [key, this.value(value, joinPath(path, key), node)] as const,
+      );
+      const isWhole = members.every(([, member]) => member !== undefined);
+      return isWhole
+        ? { kind: 'map', members: Object.fromEntries(members) as Record<string, ValueTemplate> }
+        : undefined;
+    }
+    if (typeof tree.value !== 'string') return { kind: 'plain', value: tree.value };
+    const text = this.#reader.read(anyText, tree, path) as string | undefined;
+    if (text === undefined) return undefined;
+    if (!text.includes('{{')) return { kind: 'plain', value: text };
+    const template = this.template(text, path, node);
+    return template && { kind: 'text', template };
+  }
+}

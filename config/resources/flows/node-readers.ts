@@ -1,0 +1,159 @@
+// What each type of node does, from what was written under its `config`.
+
+import type { Template } from '../../expressions/template.ts';
+import type { ValueTemplate } from '../../expressions/value-template.ts';
+import { joinPath } from '../../reader/field-path.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import { memberOf } from '../../reader/yaml-members.ts';
+import type { YamlTree } from '../../reader/yaml-tree.ts';
+import type { Compiler } from './compiler.ts';
+import type { FlowBody, HttpMethod, NodeType, NodeWork } from './flow.ts';
+
+export interface NodeToRead {
+  readonly reader: SchemaReader;
+  readonly compiler: Compiler;
+  readonly id: string;
+  /** Of its `config`. */
+  readonly path: string;
+  readonly tree: YamlTree | undefined;
+  /** As far as it is good, with defaults. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Of a loop. */
+  body(): FlowBody | undefined;
+}
+
+/** Undefined where something was reported. */
+type Read = (node: NodeToRead) => NodeWork | undefined;
+
+const at = ({ path }: NodeToRead, key: string) => joinPath(path, key);
+
+const word = ({ config }: NodeToRead, key: string) => config[key] as string | undefined;
+
+const template = (node: NodeToRead, key: string): Template | undefined =>
+  node.compiler.template(word(node, key), at(node, key), node.id);
+
+const value = (node: NodeToRead, key: string): ValueTemplate | undefined =>
+  node.compiler.value(memberOf(node.tree, key), at(node, key), node.id);
+
+/** Empty where nothing was written. */
+const inputOf = (node: NodeToRead): Template | undefined =>
+  node.compiler.template(word(node, 'input') ?? '{{ input }}', at(node, 'input'), node.id);
+
+const nothing =
+  (type: 'Conditional' | 'Parallel' | 'Join'): Read =>
+  () => ({ type });
+
+export const nodeReaders: Readonly<Record<NodeType, Read>> = {
+  Agent: (node) => {
+    const [agent, input] = [word(node, 'agent'), inputOf(node)];
+    return agent !== undefined && input !== undefined ? { type: 'Agent', agent, input } : undefined;
+  },
+  Fleet: (node) => {
+    const [fleet, input] = [word(node, 'fleet'), inputOf(node)];
+    return fleet !== undefined && input !== undefined ? { type: 'Fleet', fleet, input } : undefined;
+  },
+  Tool: (node) => {
+    const [server, tool] = [word(node, 'server'), word(node, 'tool')];
+    const given = node.reader.has(at(node, 'arguments')) || memberOf(node.tree, 'arguments') !== undefined;
+    const args = given ? value(node, 'arguments') : ({ kind: 'map', members: {} } as const);
+    if (args !== undefined && args.kind !== 'map')
+      node.reader.report(at(node, 'arguments'), 'should be a mapping');
+    if (server === undefined || tool === undefined || args?.kind !== 'map') return undefined;
+    return {
+      type: 'Tool',
+      server,
+      tool,
+      arguments: args,
+      timeout_seconds: node.config.timeout_seconds as number,
+    };
+  },
+  HTTP: (node) => {
+    const url = template(node, 'url');
+    const written = (node.config.headers ?? {}) as Readonly<Record<string, string>>;
+    const headers = Object.entries(written).map(
+      ([name, text]) =>
+        [name, node.compiler.template(text, joinPath(at(node, 'headers'), name), node.id)] as const,
+    );
+    const hasBody = memberOf(node.tree, 'body') !== undefined;
+    const body = value(node, 'body');
+    const method = node.config.method as HttpMethod;
+    if (hasBody && (method === 'GET' || method === 'HEAD'))
+      node.reader.reportKey(at(node, 'body'), `a ${method} has no body`);
+    const isWhole = headers.every(([, each]) => each !== undefined) && (!hasBody || body !== undefined);
+    if (url === undefined || !isWhole) return undefined;
+    const timeout_seconds = node.config.timeout_seconds as number;
+    return {
+      type: 'HTTP',
+      method,
+      url,
+      headers: Object.fromEntries(headers) as Record<string, Template>,
+      body,
+      timeout_seconds,
+    };
+  },
+  Approval: (node) => {
+    const { config, reader } = node;
+    const message = template(node, 'message');
+    const approvers = ((config.approvers ?? []) as readonly (string | undefined)[]).filter(
+      (each) => each !== undefined,
+    );
+    const channel = word(node, 'approval_channel');
+    if (
+      approvers.length === 0 &&
+      channel === undefined &&
+      !reader.has(at(node, 'approvers')) &&
+      !reader.has(at(node, 'approval_channel'))
+    )
+      reader.report(node.path, 'nobody may decide: name approvers, or an approval_channel');
+    if (message === undefined) return undefined;
+    const rules = {
+      approvers,
+      approval_channel: channel,
+      approval_timeout_seconds: config.timeout_seconds as number,
+      self_approval: config.self_approval === true,
+    };
+    return { type: 'Approval', message, rules };
+  },
+  Response: (node) => {
+    const text = template(node, 'text');
+    const channel = template(node, 'channel');
+    const isWhole = channel !== undefined || word(node, 'channel') === undefined;
+    return text !== undefined && isWhole ? { type: 'Response', text, channel } : undefined;
+  },
+  Conditional: nothing('Conditional'),
+  Parallel: nothing('Parallel'),
+  Join: nothing('Join'),
+  Wait: (node) => {
+    const keys = (['seconds', 'until'] as const).filter((key) => node.reader.has(at(node, key)));
+    const [key] = keys;
+    if (keys.length !== 1 || key === undefined) {
+      node.reader.report(node.path, 'waits for seconds, or until a time: write one of them');
+      return undefined;
+    }
+    const given = value(node, key);
+    return given && { type: 'Wait', for: key, value: given };
+  },
+  Transform: (node) => {
+    const set = value(node, 'set');
+    if (set === undefined && memberOf(node.tree, 'set') !== undefined) return undefined;
+    if (set?.kind === 'map') return { type: 'Transform', set: set.members };
+    node.reader.report(at(node, 'set'), 'should be a mapping of names to values');
+    return undefined;
+  },
+  Loop: (node) => {
+    const { compiler, config, reader, id } = node;
+    const over = compiler.expression(word(node, 'over'), at(node, 'over'), { node: id, types: ['list'] });
+    const holds = compiler.expression(word(node, 'while'), at(node, 'while'), { node: id, types: ['bool'] });
+    const count = ['over', 'while'].filter((key) => reader.has(at(node, key))).length;
+    if (count !== 1)
+      reader.report(node.path, 'goes over a list, or on while something holds: write over or while');
+    const body = node.body();
+    if (body === undefined || (over === undefined && holds === undefined)) return undefined;
+    return { type: 'Loop', over, while: holds, max: config.max as number, body };
+  },
+  End: (node) => {
+    const output = value(node, 'output');
+    if (output === undefined && memberOf(node.tree, 'output') !== undefined) return undefined;
+    return { type: 'End', status: node.config.status as 'done' | 'failed', output };
+  },
+};

@@ -1,0 +1,218 @@
+// The nodes and connections of a flow, or of a loop in it, from their trees: read along the schema of each type, with expressions compiled,
+// and checked against each other.
+
+import type * as Type from 'typebox';
+import { joinPath } from '../../reader/field-path.ts';
+import { fillDefaults, type Written } from '../../reader/fill-defaults.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import { memberOf, withoutMembers } from '../../reader/yaml-members.ts';
+import type { YamlTree } from '../../reader/yaml-tree.ts';
+import { Compiler } from './compiler.ts';
+import type { Connection, FlowBody, FlowNode, NodeType, When } from './flow.ts';
+import { checkGraph } from './flow-graph.ts';
+import { checkNames, flowVariables, loopVariables } from './flow-names.ts';
+import { connectionSchema, nodeSchema } from './flow-schema.ts';
+import { nodeReaders } from './node-readers.ts';
+import { freeMembers, nodeSchemas } from './node-schemas.ts';
+import { nodeTypeMeant } from './node-spellings.ts';
+
+export interface BodyToRead {
+  readonly reader: SchemaReader;
+  /** Has `nodes` and `connections`. */
+  readonly tree: YamlTree | undefined;
+  readonly path: string;
+  readonly parameters: readonly string[];
+  /** Of a loop: its own id, and the nodes that stand before it. */
+  readonly loop?: { readonly before: ReadonlySet<string>; readonly depth: number } | undefined;
+}
+
+const MAX_NODES = 100;
+const MAX_CONNECTIONS = 500;
+const MAX_DEPTH = 3;
+
+type WrittenNode = Written<Type.Static<typeof nodeSchema>>;
+type WrittenConnection = Partial<Type.Static<typeof connectionSchema>>;
+
+interface ReadNode {
+  readonly id: string;
+  readonly on_error: string | undefined;
+  readonly type: NodeType | undefined;
+  readonly path: string;
+  readonly tree: YamlTree;
+  readonly written: WrittenNode;
+}
+
+/** What is good of it; undefined where something was reported that leaves it without a sense. */
+export function readBody(body: BodyToRead): FlowBody | undefined {
+  const { reader, path, loop, parameters } = body;
+  const before = reader.problems.length;
+  const heads = readHeads(body);
+  const connections = readConnections(body);
+  const graph = checkGraph(reader, path, heads, connections);
+  checkAlone(reader, path, heads, connections);
+  const compiler = new Compiler(reader, loop === undefined ? flowVariables : loopVariables);
+  const outer = loop?.before ?? new Set<string>();
+  const nodes = heads.flatMap((head) => {
+    if (head?.type === undefined) return [];
+    const read = readNode(body, head, compiler, new Set([...outer, ...graph.before(head.id)]));
+    return read === undefined ? [] : [read];
+  });
+  const taken = connections.flatMap((connection, index) => {
+    const from = heads.find((head) => head?.id === connection?.from);
+    const at = joinPath(joinPath(joinPath(path, 'connections'), index), 'when');
+    return connection === undefined ? [] : (whenOf(reader, compiler, connection, from, at) ?? []);
+  });
+  checkElse(reader, path, connections);
+  const ids = heads.flatMap((head) => head?.id ?? []);
+  checkNames(reader, compiler.uses, {
+    parameters,
+    nodes: [...new Set([...ids, ...outer])],
+    before: (id) => new Set([...outer, ...graph.before(id)]),
+  });
+  return reader.problems.slice(before).some(({ severity }) => severity === 'error')
+    ? undefined
+    : { nodes, connections: taken };
+}
+
+function readHeads({ reader, tree, path }: BodyToRead): readonly (ReadNode | undefined)[] {
+  const list = memberOf(tree, 'nodes');
+  const at = joinPath(path, 'nodes');
+  if (list !== undefined) reader.place(at, list.offset, list.offset);
+  if (list?.kind !== 'list' || list.items.length === 0 || list.items.length > MAX_NODES) {
+    reader.report(at, `should be a list of 1 to ${MAX_NODES} nodes`);
+    return [];
+  }
+  return list.items.map((item, index) => readHead(reader, item, joinPath(at, index)));
+}
+
+function readHead(reader: SchemaReader, tree: YamlTree, path: string): ReadNode | undefined {
+  const written = reader.read(nodeSchema, withoutMembers(tree, ['config']), path) as WrittenNode | undefined;
+  const { id, type: word, on_error } = written ?? {};
+  if (written === undefined || id === undefined) return undefined;
+  const meant = word === undefined ? undefined : nodeTypeMeant(word);
+  if (meant !== undefined && 'fault' in meant) reader.report(joinPath(path, 'type'), meant.fault);
+  const type = meant !== undefined && 'type' in meant ? meant.type : undefined;
+  if (type === 'End' && on_error !== undefined)
+    reader.reportKey(
+      joinPath(path, 'on_error'),
+      'has no effect at an End, which does not fail by itself',
+      'warning',
+    );
+  return { id, on_error, type, path, tree, written };
+}
+
+function readConnections({ reader, tree, path }: BodyToRead): readonly (WrittenConnection | undefined)[] {
+  const list = memberOf(tree, 'connections');
+  if (list === undefined) return [];
+  const at = joinPath(path, 'connections');
+  reader.place(at, list.offset, list.offset);
+  if (list.kind !== 'list' || list.items.length > MAX_CONNECTIONS) {
+    reader.report(at, `should be a list of at most ${MAX_CONNECTIONS} connections`);
+    return [];
+  }
+  return list.items.map(
+    (item, index) =>
+      reader.read(connectionSchema, item, joinPath(at, index)) as WrittenConnection | undefined,
+  );
+}
+
+/** A node among others to which nothing leads, and which leads nowhere, was forgotten. */
+function checkAlone(
+  reader: SchemaReader,
+  path: string,
+  heads: readonly (ReadNode | undefined)[],
+  connections: readonly (WrittenConnection | undefined)[],
+): void {
+  if (heads.length < 2) return;
+  const named = new Set(connections.flatMap((each) => [each?.from, each?.to]));
+  const caught = new Set(heads.map((head) => head?.on_error));
+  for (const head of heads)
+    if (head !== undefined && !named.has(head.id) && !caught.has(head.id) && head.on_error === undefined)
+      reader.report(joinPath(head.path, 'id'), `nothing leads to ${head.id}, and it leads nowhere`);
+  for (const [index, connection] of connections.entries()) {
+    const from = heads.find((head) => head?.id === connection?.from);
+    if (from?.type === 'End')
+      reader.report(
+        joinPath(joinPath(joinPath(path, 'connections'), index), 'from'),
+        `nothing comes after ${from.id}, which is an End`,
+      );
+  }
+}
+
+function readNode(
+  body: BodyToRead,
+  { id, type, path: at, tree, written }: ReadNode,
+  compiler: Compiler,
+  before: ReadonlySet<string>,
+): FlowNode | undefined {
+  if (type === undefined) return undefined;
+  const { reader, parameters, loop } = body;
+  const path = joinPath(at, 'config');
+  const config = memberOf(tree, 'config') ?? { kind: 'map' as const, offset: tree.offset, pairs: [] };
+  const free = freeMembers[type] ?? [];
+  for (const key of free) {
+    const member = memberOf(config, key);
+    if (member !== undefined) reader.place(joinPath(path, key), member.offset, member.offset);
+  }
+  const schema = nodeSchemas[type];
+  reader.alsoKnown(path, free);
+  const given = reader.read(schema, withoutMembers(config, free), path);
+  const depth = (loop?.depth ?? 0) + 1;
+  const work = nodeReaders[type]({
+    ...{ reader, compiler, id, path, tree: config },
+    config: fillDefaults(schema, (given ?? {}) as never) as Readonly<Record<string, unknown>>,
+    body: () => {
+      if (depth > MAX_DEPTH) reader.report(path, `loops stand within each other up to ${MAX_DEPTH} deep`);
+      return readBody({ reader, tree: config, path, parameters, loop: { before, depth } });
+    },
+  });
+  if (work === undefined) return undefined;
+  const { retry } = fillDefaults(nodeSchema, written as never);
+  const strategy =
+    type === 'Join' ? ((given as { readonly strategy?: FlowNode['strategy'] })?.strategy ?? 'all') : 'all';
+  return { id, description: written.description, work, retry, on_error: written.on_error, strategy };
+}
+
+const decisions = ['approved', 'denied', 'expired'] as const;
+type Decision = (typeof decisions)[number];
+
+const isDecision = (word: string): word is Decision => (decisions as readonly string[]).includes(word);
+
+function whenOf(
+  reader: SchemaReader,
+  compiler: Compiler,
+  { from, to, when }: WrittenConnection,
+  node: ReadNode | undefined,
+  at: string,
+): Connection | undefined {
+  if (from === undefined || to === undefined) return undefined;
+  if (when === undefined) return reader.has(at) ? undefined : { from, to, when: { kind: 'always' } };
+  if (when === 'else') return { from, to, when: { kind: 'else' } };
+  if (isDecision(when)) {
+    if (node?.type !== undefined && node.type !== 'Approval')
+      reader.report(at, `${when} is said of an Approval, and ${from} is none`);
+    return { from, to, when: { kind: when } };
+  }
+  const expression = compiler.expression(when, at, { node: from, isAfter: true, types: ['bool'] });
+  const read: When | undefined = expression && { kind: 'expression', expression };
+  return read && { from, to, when: read };
+}
+
+/** `else` is taken where no other is: one of a node, and the last. */
+function checkElse(
+  reader: SchemaReader,
+  path: string,
+  connections: readonly (WrittenConnection | undefined)[],
+): void {
+  const closed = new Set<string>();
+  for (const [index, connection] of connections.entries()) {
+    const { from, when } = connection ?? {};
+    if (from === undefined) continue;
+    if (closed.has(from))
+      reader.report(
+        joinPath(joinPath(path, 'connections'), index),
+        `comes after the else of ${from}, which has to be its last`,
+      );
+    if (when === 'else') closed.add(from);
+  }
+}

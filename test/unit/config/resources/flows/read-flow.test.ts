@@ -1,0 +1,211 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of files are written so.
+
+import { describe, expect, it } from 'vitest';
+import { SchemaReader } from '../../../../../config/reader/schema-reader.ts';
+import { SecretValues } from '../../../../../config/reader/secret-values.ts';
+import { SourceFile } from '../../../../../config/reader/source-file.ts';
+import { parseYamlTree } from '../../../../../config/reader/yaml-tree.ts';
+import { readFlow } from '../../../../../config/resources/flows/read-flow.ts';
+
+const HEAD = `apiVersion: example.com/v1
+kind: Flow
+metadata: { name: deploy }
+spec:
+`;
+
+function read(spec: string, env: Record<string, string> = {}) {
+  const source = new SourceFile('/flows/deploy.yaml', HEAD + spec);
+  const { root, problems } = parseYamlTree(source);
+  expect(problems).toEqual([]);
+  const reader = new SchemaReader(source, env, new SecretValues());
+  const flow = root && readFlow(reader, root, '/flows/deploy.yaml');
+  return {
+    flow,
+    problems: reader.problems.map(({ line, column, message }) => `${line}:${column} ${message}`),
+  };
+}
+
+const DEPLOY = `  parameters: [{ name: version, required: true }]
+  timeout_seconds: 86400
+  nodes:
+    - { id: check, type: Agent, config: { agent: checker, input: "Check {{ parameters.version }}" } }
+    - { id: ask, type: Approval, config: { message: "Ship {{ parameters.version }}? {{ steps.check.output.data.why }}", approvers: [ada, ben], timeout_seconds: 3600 } }
+    - { id: ship, type: HTTP, config: { method: POST, url: "https://ci.example.com/deploy", headers: { Authorization: "Bearer \${TOKEN}" }, body: { version: "{{ parameters.version }}", n: 3 } }, retry: { attempts: 5 } }
+    - { id: soak, type: Wait, config: { seconds: 600 } }
+    - { id: told, type: Response, config: { text: "Shipped by {{ steps.ask.output.by }}" } }
+    - { id: no, type: Response, config: { text: "Not shipped: {{ steps.ask.output.comment }}" } }
+  connections:
+    - { from: check, to: ask, when: 'steps.check.output.data.ok' }
+    - { from: check, to: no, when: '!steps.check.output.data.ok' }
+    - { from: ask, to: ship, when: approved }
+    - { from: ask, to: no, when: denied }
+    - { from: ship, to: soak }
+    - { from: soak, to: told }
+`;
+
+it('a flow is read with all that its nodes do', () => {
+  const { flow, problems } = read(DEPLOY, { TOKEN: 's3cret' });
+  expect(problems).toEqual([]);
+  expect(flow?.nodes.map(({ id, work }) => [id, work.type])).toEqual([
+    ['check', 'Agent'],
+    ['ask', 'Approval'],
+    ['ship', 'HTTP'],
+    ['soak', 'Wait'],
+    ['told', 'Response'],
+    ['no', 'Response'],
+  ]);
+  const [, , ship] = flow?.nodes ?? [];
+  if (ship?.work.type !== 'HTTP') throw new Error('ship is not HTTP');
+  expect(ship.work.headers.Authorization?.render({})).toBe('Bearer s3cret');
+  expect(ship.retry).toEqual({ attempts: 5, min_backoff_seconds: 1, max_backoff_seconds: 60, factor: 2 });
+  expect(flow?.definition).toContain('Bearer ${TOKEN}');
+  expect(flow?.definition).not.toContain('s3cret');
+  expect(flow?.connections.map(({ when }) => when.kind)).toEqual([
+    'expression',
+    'expression',
+    'approved',
+    'denied',
+    'always',
+    'always',
+  ]);
+});
+
+it('the input of an agent is what the flow was asked, where nothing else is written', () => {
+  const { flow } = read('  nodes: [{ id: a, type: agent, config: { agent: x } }]\n');
+  const [node] = flow?.nodes ?? [];
+  if (node?.work.type !== 'Agent') throw new Error('no Agent');
+  expect(node.work.input.render({ input: 'hello' })).toBe('hello');
+});
+
+it('loops have nodes of their own, which know what stands before the loop', () => {
+  const { flow, problems } = read(`  nodes:
+    - { id: list, type: Transform, config: { set: { names: [a, b] } } }
+    - id: each
+      type: Loop
+      config:
+        over: steps.list.output.names
+        nodes:
+          - { id: say, type: Response, config: { text: "{{ index + 1 }}. {{ item }} of {{ size(steps.list.output.names) }}" } }
+          - { id: done, type: End, config: { output: "{{ item }}" } }
+        connections: [{ from: say, to: done, when: index == 0 }]
+  connections: [{ from: list, to: each }]
+`);
+  expect(problems).toEqual([]);
+  const [, each] = flow?.nodes ?? [];
+  expect(each?.work.type === 'Loop' && each.work.body.nodes.length).toBe(2);
+});
+
+describe('what is wrong is told with its place', () => {
+  const two = (more: string) => `  nodes:
+    - { id: a, type: Transform, config: { set: { x: 1 } } }
+    - { id: b, type: Response, config: { text: done } }
+${more}`;
+
+  it.each([
+    [
+      'a cycle',
+      two('  connections: [{ from: a, to: b }, { from: b, to: a }]\n'),
+      ['8:52 spec.connections[1].to: leads back: a → b → a; what is to be done again stands in a Loop'],
+    ],
+    [
+      'a node that is not there',
+      two('  connections: [{ from: a, to: bb }, { from: a, to: b }]\n'),
+      ['8:32 spec.connections[0].to: there is no node bb; did you mean b?'],
+    ],
+    [
+      'a node that stands alone',
+      two('  connections: []\n'),
+      [
+        '6:13 spec.nodes[0].id: nothing leads to a, and it leads nowhere',
+        '7:13 spec.nodes[1].id: nothing leads to b, and it leads nowhere',
+      ],
+    ],
+    [
+      'a condition that is no yes or no',
+      two('  connections: [{ from: a, to: b, when: "size(steps.a.output.x)" }]\n'),
+      ['8:41 spec.connections[0].when: gives int, and should give bool'],
+    ],
+    [
+      'a name in an expression',
+      two('  connections: [{ from: a, to: b, when: "steps.aa.output.x > 1" }]\n'),
+      ['8:42 spec.connections[0].when: there is no node aa; did you mean a?'],
+    ],
+    [
+      'a variable in an expression',
+      two('  connections: [{ from: a, to: b, when: "true && stepz.a > 1" }]\n'),
+      ['8:50 spec.connections[0].when: unknown variable: stepz'],
+    ],
+    [
+      'a decision of what is no approval',
+      two('  connections: [{ from: a, to: b, when: approved }]\n'),
+      ['8:41 spec.connections[0].when: approved is said of an Approval, and a is none'],
+    ],
+    [
+      'an else that is not the last',
+      two('  connections: [{ from: a, to: b, when: else }, { from: a, to: b }]\n'),
+      [
+        '8:64 spec.connections[1].to: a leads to b already; write one connection, with || between the conditions',
+        '8:49 spec.connections[1]: comes after the else of a, which has to be its last',
+      ],
+    ],
+    [
+      'a node that does not come before',
+      `  nodes:
+    - { id: a, type: Response, config: { text: "x {{ steps.b.output }}" } }
+    - { id: b, type: Transform, config: { set: { x: 1 } } }
+  connections: [{ from: a, to: b }]
+`,
+      ['6:54 spec.nodes[0].config.text: b does not come before a'],
+    ],
+    [
+      'a parameter that is not there',
+      '  parameters: [{ name: version }]\n  nodes: [{ id: a, type: Response, config: { text: "{{ parameters.verzion }}" } }]\n',
+      ['6:56 spec.nodes[0].config.text: there is no parameter verzion; did you mean version?'],
+    ],
+    [
+      'what a shell would run',
+      '  nodes: [{ id: a, type: Script, config: { text: x } }]\n',
+      [
+        '5:26 spec.nodes[0].type: programs are not run from flows: put it into a tool server, and write a Tool',
+      ],
+    ],
+    [
+      'a type that is not there',
+      '  nodes: [{ id: a, type: Respons, config: { text: x } }]\n',
+      ['5:26 spec.nodes[0].type: there is no type of nodes of that name; did you mean Response?'],
+    ],
+    [
+      'another template',
+      '  nodes: [{ id: a, type: Response, config: { text: "${steps.x.output}" } }]\n',
+      expect.arrayContaining([expect.stringContaining('or {{ steps.ID.output }} for what a node has given')]),
+    ],
+    [
+      'a trigger inside',
+      '  trigger: { type: Slack }\n  nodes: [{ id: a, type: Response, config: { text: x } }]\n',
+      ['5:3 spec.trigger: make it a Trigger that names this flow: commands: { /NAME: { flow: NAME } }'],
+    ],
+    [
+      'an approval of nobody',
+      '  nodes: [{ id: a, type: Approval, config: { message: ok? } }]\n',
+      ['5:44 spec.nodes[0].config: nobody may decide: name approvers, or an approval_channel'],
+    ],
+    ['no nodes', '  timeout_seconds: 5\n', ['5:3 spec.nodes: should be a list of 1 to 100 nodes']],
+    [
+      'templates where an expression stands',
+      two('  connections: [{ from: a, to: b, when: "{{ steps.a.output.x }}" }]\n'),
+      ['8:41 spec.connections[0].when: is an expression by itself, without {{ }}'],
+    ],
+    [
+      'two ways to wait',
+      '  nodes: [{ id: a, type: Wait, config: { seconds: 1, until: "2026-01-01T00:00:00Z" } }]\n',
+      ['5:40 spec.nodes[0].config: waits for seconds, or until a time: write one of them'],
+    ],
+    [
+      'a slip in a key',
+      '  nodes: [{ id: a, type: Response, config: { txt: x } }]\n',
+      expect.arrayContaining([expect.stringContaining('unknown key; did you mean text?')]),
+    ],
+  ])('%s', (_what, spec, expected) => {
+    expect(read(spec).problems).toEqual(expected);
+  });
+});
