@@ -35,10 +35,22 @@ export class SchemaReader {
   /** Paths of the fields that have an error. */
   readonly #faulty: string[] = [];
 
-  constructor(source: SourceFile, env: Environment, secrets: SecretValues) {
+  readonly #prefix: string;
+
+  /** `prefix` is the path of what is read, where that is a part of its file. */
+  constructor(source: SourceFile, env: Environment, secrets: SecretValues, prefix = '') {
     this.#source = source;
     this.#env = env;
     this.#secrets = secrets;
+    this.#prefix = prefix;
+  }
+
+  /** One for a document within this one, at that path. What it reports is not among the problems here. */
+  within(path: string): SchemaReader {
+    const inner = new SchemaReader(this.#source, this.#env, this.#secrets, this.#prefixed(path));
+    inner.unknownKeys = this.unknownKeys;
+    inner.unsetVariables = this.unsetVariables;
+    return inner;
   }
 
   /** The value of `tree` as far as it is good: bad parts are reported and left out. */
@@ -75,7 +87,11 @@ export class SchemaReader {
 
   /** A problem at a field's value, or at the nearest enclosing field that was written. */
   problemAt(path: string, message: string, severity: Problem['severity'] = 'error'): Problem {
-    return this.#source.problem(nearest(this.#valueOffsets, path), atPath(path, message), severity);
+    return this.#source.problem(
+      nearest(this.#valueOffsets, path),
+      atPath(this.#prefixed(path), message),
+      severity,
+    );
   }
 
   /** Reports `problemAt`. */
@@ -212,7 +228,11 @@ export class SchemaReader {
 
   #add(offset: number, path: string, message: string, severity: Problem['severity'] = 'error'): void {
     if (severity === 'error') this.#faulty.push(path);
-    this.problems.push(this.#source.problem(offset, atPath(path, message), severity));
+    this.problems.push(this.#source.problem(offset, atPath(this.#prefixed(path), message), severity));
+  }
+
+  #prefixed(path: string): string {
+    return this.#prefix === '' || path === '' ? this.#prefix + path : `${this.#prefix}.${path}`;
   }
 }
 

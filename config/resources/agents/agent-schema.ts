@@ -64,7 +64,7 @@ export const memorySchema = Type.Object(
   { description: 'What it remembers.' },
 );
 
-const budgetSchema = Type.Object(
+export const budgetSchema = Type.Object(
   {
     tokens: Type.Optional(
       Type.Integer({ description: 'Tokens, read and written.', minimum: 1, maximum: 1_000_000_000 }),

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { SchemaReader } from '../../../../../config/reader/schema-reader.ts';
+import { SecretValues } from '../../../../../config/reader/secret-values.ts';
+import { SourceFile } from '../../../../../config/reader/source-file.ts';
+import { parseYamlTree } from '../../../../../config/reader/yaml-tree.ts';
+import type { Agent } from '../../../../../config/resources/agents/agent.ts';
+import { checkFleet } from '../../../../../config/resources/fleets/fleet-checks.ts';
+import { readFleet } from '../../../../../config/resources/fleets/read-fleet.ts';
+
+const HEAD = `apiVersion: example.com/v1
+kind: Fleet
+metadata: { name: review }
+spec:
+`;
+
+async function read(spec: string, agents: Readonly<Record<string, Partial<Agent>>> = {}) {
+  const source = new SourceFile('/fleets/review.yaml', HEAD + spec);
+  const { root } = parseYamlTree(source);
+  if (root === undefined) throw new Error('there is no document');
+  const reader = new SchemaReader(source, {}, new SecretValues());
+  const { fleet, inline } = await readFleet(reader, root, '/fleets/review.yaml', new SecretValues());
+  if (fleet !== undefined)
+    checkFleet(reader, fleet, new Map(Object.entries(agents)) as ReadonlyMap<string, Agent>);
+  const problems = [...reader.problems, ...inline.flatMap((each) => each.reader.problems)];
+  return { fleet, problems: problems.map(({ line, column, message }) => `${line}:${column} ${message}`) };
+}
+
+const voting = (properties: object, required: readonly string[] = ['verdict']) =>
+  ({
+    runtime: { kind: 'model', output_schema: { type: 'object', properties, required } },
+  }) as unknown as Partial<Agent>;
+
+const VERDICT = voting({ verdict: { type: 'string', enum: ['ship', 'wait'] } });
+
+it('a fleet is read with members that are named and members that are written in it', async () => {
+  const { fleet, problems } = await read(
+    `  agents:
+    - { name: security, agent: security-reviewer, weight: 2.5 }
+    - name: style
+      spec: { model: "google:gemini-2.5-flash", system_prompt: Look at style., output_schema: { type: object, properties: { verdict: { type: boolean } }, required: [verdict] } }
+    - { name: lead, role: manager }
+  coordination:
+    mode: peer
+    consensus: { field: verdict, algorithm: weighted, min_votes: 2, on_none: { agent: lead } }
+  budget: { tokens: 500000 }
+`,
+    { 'security-reviewer': VERDICT, lead: voting({}) },
+  );
+  expect(problems).toEqual([]);
+  expect(fleet?.members).toMatchObject([
+    { name: 'security', agent: 'security-reviewer', weight: 2_500, isManager: false },
+    { name: 'style', agent: { name: 'review/style' }, weight: 1_000 },
+    { name: 'lead', agent: 'lead', isManager: true },
+  ]);
+  expect(fleet?.coordination).toEqual({
+    mode: 'peer',
+    by: { field: 'verdict', algorithm: 'weighted', min_votes: 2, on_none: { agent: 'lead' } },
+  });
+  expect(fleet).toMatchObject({
+    budget: { tokens: 500_000 },
+    on_failure: 'fail',
+    timeout_seconds: 600,
+    concurrency: 8,
+  });
+});
+
+const TWO = '  agents: [{ name: a }, { name: b }]\n';
+const both = { a: VERDICT, b: VERDICT };
+
+describe('what is wrong is told with its place', () => {
+  it.each<[string, string, Readonly<Record<string, Partial<Agent>>>, readonly string[]]>([
+    [
+      'no way to one answer',
+      `${TWO}  coordination: { mode: peer }\n`,
+      both,
+      [
+        '6:17 spec.coordination: says nothing of the one answer: give it consensus: { field }, or aggregation: merge or manager',
+      ],
+    ],
+    [
+      'an agent that is not there',
+      `${TWO}  coordination: { mode: pipeline }\n`,
+      { a: VERDICT, backup: VERDICT },
+      ['5:33 spec.agents[1].name: there is no agent b'],
+    ],
+    [
+      'a swarm',
+      `${TWO}  coordination: { mode: swarm }\n`,
+      both,
+      [
+        '6:25 spec.coordination.mode: swarm is not supported: write peer, or a Trigger for each kind of question',
+      ],
+    ],
+    [
+      'a certainty',
+      `${TWO}  coordination: { mode: peer, consensus: { field: verdict, min_confidence: 0.8 } }\n`,
+      both,
+      [
+        '6:60 spec.coordination.consensus.min_confidence: is not supported: what a model says of its own certainty is no measure; write min_votes',
+      ],
+    ],
+    [
+      'scaling',
+      `${TWO}  scaling: { min: 1 }\n  coordination: { mode: pipeline }\n`,
+      both,
+      ['6:3 spec.scaling: is not supported: the members are those that are listed'],
+    ],
+    [
+      'no manager',
+      `${TWO}  coordination: { mode: hierarchical }\n`,
+      both,
+      ['5:11 spec.agents: mode hierarchical needs one member with role: manager, and there are 0'],
+    ],
+    [
+      'a voter without a field',
+      `${TWO}  coordination: { mode: peer, consensus: { field: verdict } }\n`,
+      { a: VERDICT, b: voting({}) },
+      ['5:33 spec.agents[1].name: b cannot vote: the output_schema of its agent has no verdict'],
+    ],
+    [
+      'a field of any text',
+      `${TWO}  coordination: { mode: peer, consensus: { field: verdict } }\n`,
+      { a: VERDICT, b: voting({ verdict: { type: 'string' } }) },
+      [
+        '5:33 spec.agents[1].name: b cannot vote: verdict is neither an enum nor a boolean nor an integer, so that two answers would hardly be the same',
+      ],
+    ],
+    [
+      'a name twice',
+      '  agents: [{ name: a }, { name: a }]\n  coordination: { mode: pipeline }\n',
+      both,
+      ['5:33 spec.agents[1].name: is there twice: a'],
+    ],
+    [
+      'a slip in an inline agent',
+      '  agents: [{ name: a, spec: { model: "google:m", systemprompt: x } }]\n  coordination: { mode: pipeline }\n',
+      {},
+      ['5:50 spec.agents[0].spec.systemprompt: unknown key; did you mean system_prompt?'],
+    ],
+  ])('%s', async (_what, spec, agents, expected) => {
+    expect((await read(spec, agents)).problems).toEqual(expected);
+  });
+});
+
+it('members may be called members, and their agents ref', async () => {
+  const { fleet, problems } = await read(
+    '  members: [{ name: x, ref: a }]\n  coordination: { mode: pipeline }\n',
+    both,
+  );
+  expect(problems).toEqual([]);
+  expect(fleet?.members).toMatchObject([{ name: 'x', agent: 'a' }]);
+});
