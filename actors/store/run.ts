@@ -16,8 +16,8 @@ export interface Step {
 
 /** What lists show of a run: the newest counts. */
 export interface RunNote {
-  readonly kind: 'agent' | 'command';
-  /** Of the agent, or the command. */
+  readonly kind: 'agent' | 'command' | 'fleet' | 'flow';
+  /** Of the agent, the command, the fleet or the flow. */
   readonly name: string;
   /** JSON text, small. */
   readonly figures: string;

@@ -10,7 +10,8 @@ export function figuresOf(rows: readonly JournalRow[], workedMs: number): RunFig
   let cost: number | undefined;
   const called = new Set<string>();
   for (const row of rows) {
-    if (row.kind === 'called') called.add(row.id);
+    // Calls of several agents in one run may have the same ids.
+    if (row.kind === 'called') called.add(`${(row as { readonly in?: string }).in ?? ''} ${row.id}`);
     if (row.kind !== 'answer') continue;
     iterations += 1;
     model = row.model;

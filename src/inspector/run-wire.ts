@@ -8,7 +8,7 @@ import type { ApprovalState } from '../../actors/store/approval.ts';
 /** One line of the list of runs. */
 export interface RunRow {
   readonly id: string;
-  readonly kind: 'agent' | 'command';
+  readonly kind: 'agent' | 'command' | 'fleet' | 'flow';
   /** Of the agent, or the command. */
   readonly name: string;
   readonly state: RunState;
