@@ -14,7 +14,7 @@ export const EXCERPTS = [1_500, 700, 300, 100] as const;
 const MAX_COMMENT = 500;
 
 type Words = Pick<OutboundMessage, 'text' | 'card' | 'status' | 'mentions'>;
-type Asked = Pick<ApprovalBody, 'kind' | 'title' | 'command' | 'tool' | 'requestedBy' | 'agent'>;
+type Asked = Pick<ApprovalBody, 'kind' | 'title' | 'command' | 'tool' | 'node' | 'requestedBy' | 'agent'>;
 
 export function questionMessage(
   id: string,
@@ -74,15 +74,23 @@ export function outcomeText({ state, decision, at }: ShownOutcome): string {
   return `${WORDS[state]}${by}${when}${comment === '' ? '.' : `: ${comment}`}`;
 }
 
+const nouns = { command: 'Command', tool: 'Tool', node: 'Step' } as const;
+
+const titles = {
+  command: 'Approval of a command',
+  tool: 'Approval of a tool call',
+  node: 'Approval of a step',
+} as const;
+
 function outline({ kind, title, requestedBy, agent }: Asked) {
   const by = requestedBy === undefined ? 'nobody known' : requestedByText(requestedBy);
   const fields = [
     { name: 'Asked by', value: by },
-    { name: kind === 'command' ? 'Command' : 'Tool', value: shownName(title) },
-    { name: 'Agent', value: shownName(agent) },
+    { name: nouns[kind], value: shownName(title) },
+    { name: kind === 'node' ? 'Flow' : 'Agent', value: shownName(agent) },
   ];
   return {
-    card: { title: kind === 'command' ? 'Approval of a command' : 'Approval of a tool call', fields },
+    card: { title: titles[kind], fields },
   };
 }
 

@@ -41,7 +41,7 @@ export interface Question {
   readonly shown: number;
 }
 
-export interface ApprovalBody extends Pick<ApprovalRequest, 'kind' | 'title' | 'command' | 'tool'> {
+export interface ApprovalBody extends Pick<ApprovalRequest, 'kind' | 'title' | 'command' | 'tool' | 'node'> {
   readonly digest: string;
   readonly trace: string;
   readonly requestedBy?: Person | undefined;
@@ -87,6 +87,7 @@ export function digestOf({
   kind,
   command,
   tool,
-}: Pick<ApprovalRequest, 'kind' | 'command' | 'tool'>): string {
-  return createHash('sha256').update(canonicalJson({ kind, command, tool })).digest('hex');
+  node,
+}: Pick<ApprovalRequest, 'kind' | 'command' | 'tool' | 'node'>): string {
+  return createHash('sha256').update(canonicalJson({ kind, command, tool, node })).digest('hex');
 }

@@ -9,7 +9,7 @@ import type { Effects } from '../inbox/work.ts';
 import type { ApprovalState } from '../store/approval.ts';
 
 export interface ApprovalRequest {
-  readonly kind: 'command' | 'tool';
+  readonly kind: 'command' | 'tool' | 'node';
   /** A line for people: `/deploy staging`, `files/write_file`. */
   readonly title: string;
   /** What is approved is exactly this. `input` is all that was said with it. */
@@ -17,6 +17,8 @@ export interface ApprovalRequest {
     | { readonly name: string; readonly parameters: Readonly<Record<string, string>>; readonly input: string }
     | undefined;
   readonly tool?: { readonly server: string; readonly tool: string; readonly arguments: unknown } | undefined;
+  /** Of a flow: its text is all that people are asked. */
+  readonly node?: { readonly flow: string; readonly id: string; readonly message: string } | undefined;
   readonly who: Pick<
     ToolPolicy,
     'approvers' | 'approval_channel' | 'approval_timeout_seconds' | 'self_approval'

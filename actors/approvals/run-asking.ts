@@ -48,7 +48,7 @@ export class RunAsking implements RunApprovals {
 
   async ask(request: ApprovalRequest): Promise<AskedApproval> {
     const { event, agent, trigger, inbound, mostMs = Number.POSITIVE_INFINITY } = this.#run;
-    const { kind, title, command, tool, who } = request;
+    const { kind, title, command, tool, node, who } = request;
     const id = randomUUID();
     const origin = { id, run: event.id };
     const seconds = who.approval_timeout_seconds;
@@ -57,7 +57,7 @@ export class RunAsking implements RunApprovals {
     const at = await this.#placeFor(who);
     const approvers = approversFor(who, trigger);
     const asked = {
-      ...{ kind, title, command, tool, agent, type: trigger.type, trace: event.trace },
+      ...{ kind, title, command, tool, node, agent, type: trigger.type, trace: event.trace },
       digest: digestOf(request),
       requestedBy: requesterOf(inbound),
       rights: {

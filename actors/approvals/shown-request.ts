@@ -6,7 +6,12 @@ import type { ApprovalRequest } from './run-approvals.ts';
 const MAX_NAME = 200;
 
 /** All of what is asked, as JSON that reads the same everywhere. Throws RangeError for what is nested too deeply. */
-export function wholeRequest({ command, tool }: Pick<ApprovalRequest, 'command' | 'tool'>): string {
+export function wholeRequest({
+  command,
+  tool,
+  node,
+}: Pick<ApprovalRequest, 'command' | 'tool' | 'node'>): string {
+  if (node !== undefined) return plainJson(JSON.stringify(node.message));
   return plainJson(JSON.stringify(tool === undefined ? command : tool.arguments, null, 2) ?? 'null');
 }
 

@@ -49,13 +49,13 @@ const memberKinds: ReadonlySet<unknown> = new Set(['entered', 'ended', 'failed',
 export class FleetRun {
   readonly #options: FleetRunOptions;
   readonly #overtime = new AbortController();
-  readonly #parts: RunningParts;
+  readonly #parts: RunningParts<AgentReply>;
 
   constructor(options: FleetRunOptions) {
     this.#options = options;
     const { journal, context, job } = options;
     const signal = AbortSignal.any([context.signal, this.#overtime.signal]);
-    this.#parts = new RunningParts({ journal, signal, wakeName: approvalWake(job.event.id) });
+    this.#parts = new RunningParts<AgentReply>({ journal, signal, wakeName: approvalWake(job.event.id) });
   }
 
   async work(): Promise<AgentReply | Parked> {
@@ -153,7 +153,7 @@ export class FleetRun {
     }
   }
 
-  #keep(settled: Settled): void {
+  #keep(settled: Settled<AgentReply>): void {
     const { journal } = this.#options;
     const { path } = settled;
     if (settled.how === 'failed') {

@@ -6,24 +6,23 @@
 // RPT3  a part that waits for people is looked at again whenever the run goes on, and in between while others work; any part when its time
 //       is over, which is kept over restarts and does not grow with a clock that is wrong.
 
-import type { AgentReply } from '../handlers/handler.ts';
 import { isParked, type Parked } from '../handlers/handler-context.ts';
 import type { PartsJournal } from './parts-journal.ts';
 
-export type Settled =
-  | { readonly path: string; readonly how: 'answered'; readonly reply: AgentReply }
+export type Settled<R> =
+  | { readonly path: string; readonly how: 'answered'; readonly reply: R }
   | { readonly path: string; readonly how: 'failed'; readonly error: unknown };
 
 /** One attempt at a part; `hasWaited`: it waited before, and goes on. */
-export type PartWork = (signal: AbortSignal, hasWaited: boolean) => Promise<AgentReply | Parked>;
+export type PartWork<R> = (signal: AbortSignal, hasWaited: boolean) => Promise<R | Parked>;
 
-interface Running {
-  readonly work: PartWork;
+interface Running<R> {
+  readonly work: PartWork<R>;
   readonly stop: AbortController;
 }
 
-interface Waiting {
-  readonly work: PartWork;
+interface Waiting<R> {
+  readonly work: PartWork<R>;
   readonly isForPeople: boolean;
   /** In performance.now() milliseconds; undefined: no time. */
   readonly dueAt: number | undefined;
@@ -51,11 +50,12 @@ export interface RunningPartsOptions {
 const LOOK_MS = 1_000;
 const SHORTEST_WAIT_MS = 250;
 
-export class RunningParts {
+/** `R` is what a part answers. */
+export class RunningParts<R extends object> {
   readonly #options: RunningPartsOptions;
-  readonly #running = new Map<string, Running>();
-  readonly #waiting = new Map<string, Waiting>();
-  readonly #settled: Settled[] = [];
+  readonly #running = new Map<string, Running<R>>();
+  readonly #waiting = new Map<string, Waiting<R>>();
+  readonly #settled: Settled<R>[] = [];
   #tell: () => void = () => {};
 
   constructor(options: RunningPartsOptions) {
@@ -74,12 +74,12 @@ export class RunningParts {
     return this.#running.has(path) || this.#waiting.has(path);
   }
 
-  get isAtWork(): boolean {
-    return this.#running.size > 0 || this.#settled.length > 0;
+  get paths(): readonly string[] {
+    return [...this.#running.keys(), ...this.#waiting.keys()];
   }
 
   /** Begins a part, or has one go on that was begun before: one that waits for its time waits on. */
-  begin(path: string, work: PartWork): void {
+  begin(path: string, work: PartWork<R>): void {
     const parked = this.#parkedRow(path);
     if (parked === undefined || parked.isForPeople) {
       this.#work(path, work, parked !== undefined);
@@ -90,11 +90,11 @@ export class RunningParts {
     this.#waiting.set(path, { work, isForPeople: false, dueAt: performance.now() + left });
   }
 
-  #work(path: string, work: PartWork, hasWaited: boolean): void {
+  #work(path: string, work: PartWork<R>, hasWaited: boolean): void {
     const stop = new AbortController();
     const running = { work, stop };
     this.#running.set(path, running);
-    const settle = (settled: Settled | Parked) => {
+    const settle = (settled: Settled<R> | Parked) => {
       // It was dropped, or begun anew.
       if (this.#running.get(path) !== running) return;
       this.#running.delete(path);
@@ -119,14 +119,14 @@ export class RunningParts {
   }
 
   dropAll(why: Error): void {
-    for (const path of [...this.#running.keys(), ...this.#waiting.keys()]) this.drop(path, why);
+    for (const path of this.paths) this.drop(path, why);
   }
 
   /**
    * The next that settles; undefined when none is at work, and all that are there wait. Rejects with the reason of the attempt's
    * signal, and as the store does where what a part waits for cannot be made durable.
    */
-  async next(): Promise<Settled | undefined> {
+  async next(): Promise<Settled<R> | undefined> {
     for (;;) {
       this.#signal.throwIfAborted();
       const settled = this.#settled.shift();
@@ -146,7 +146,7 @@ export class RunningParts {
     return dues.length === 0 ? undefined : Math.max(SHORTEST_WAIT_MS, Math.min(...dues) - performance.now());
   }
 
-  #wait(path: string, work: PartWork, { parkedOn, wakeInMs: ms, state, effects }: Parked): void {
+  #wait(path: string, work: PartWork<R>, { parkedOn, wakeInMs: ms, state, effects }: Parked): void {
     this.#journal.addOfPart(path, state, effects ?? {});
     const isForPeople = parkedOn === this.#options.wakeName;
     const before = this.#parkedRow(path);

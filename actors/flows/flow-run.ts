@@ -1,0 +1,328 @@
+// One attempt at the run of a flow: begins the nodes that its plan names, keeps what came of each, until there is an end, or nothing left to
+// do but wait.
+//
+// FWR1  a node that is begun has its row first, and what follows from its end is begun when that is kept: conditions are worked out once.
+// FWR2  a node that fails for a reason that may pass is tried again as its `retry` says; the pauses hold no place.
+// FWR3  whatever waits (people, a time, a pause) is one wait of the run, until the first of them is over.
+
+import { setMaxListeners } from 'node:events';
+import { textOf } from '../../config/expressions/template.ts';
+import type { Flow, FlowBody, FlowNode } from '../../config/resources/flows/flow.ts';
+import { type FlowEnd, FlowState } from '../../machines/flow-run/flow-state.ts';
+import { pathInTurn } from '../../machines/flow-run/node-path.ts';
+import type { FlowRow } from '../../machines/flow-run/rows.ts';
+import { approvalWake } from '../approvals/run-approvals.ts';
+import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
+import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
+import type { Effects } from '../inbox/work.ts';
+import { PartContext } from '../parts/part-context.ts';
+import type { PartsJournal } from '../parts/parts-journal.ts';
+import { RunningParts, type Settled } from '../parts/running-parts.ts';
+import { flowGraph } from './flow-graph.ts';
+import { hasTurn, itemsOf, resultOfTurn } from './loop-turns.ts';
+import { type NodeReply, type Values, workOf } from './node-work.ts';
+import { takenOf } from './taken-connections.ts';
+
+/** First of the journal of a flow. */
+export interface BegunFlow {
+  readonly kind: 'flow';
+  readonly name: string;
+  /** By chance: keys of this run are no other's, of the same event neither. */
+  readonly nonce: string;
+  /** `Flow.definition`. */
+  readonly definition: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly input: string;
+}
+
+export interface FlowRunOptions {
+  /** As the run began with it. */
+  readonly flow: Flow;
+  readonly begun: BegunFlow;
+  readonly job: Job;
+  readonly context: HandlerContext;
+  readonly journal: PartsJournal;
+  handlerOf(kind: 'agent' | 'fleet', name: string): Handler | undefined;
+  /** As in node-work.ts. */
+  said(text: string, channel: string | undefined, n: number): Effects['emit'];
+}
+
+const MAX_OUTPUT = 262_144;
+const flowKinds: ReadonlySet<unknown> = new Set(['entered', 'again', 'waits', 'turn', 'left', 'failed']);
+
+/** One node, and the body in which it stands. */
+interface Place {
+  readonly node: FlowNode;
+  readonly body: FlowBody;
+  /** What stands before the ids of the nodes around it. */
+  readonly prefix: string;
+  /** Of the loops around it, from the outermost: their paths, and the turn that runs. */
+  readonly loops: readonly { readonly path: string; readonly turn: number }[];
+}
+
+export class FlowRun {
+  readonly #options: FlowRunOptions;
+  readonly #state: FlowState;
+  readonly #parts: RunningParts<NodeReply>;
+  /** Results of turns so far, by the paths of their loops. */
+  readonly #results = new Map<string, unknown[]>();
+  readonly #items = new Map<string, readonly unknown[]>();
+
+  constructor(options: FlowRunOptions) {
+    this.#options = options;
+    const { journal, context, job, flow } = options;
+    setMaxListeners(0, context.signal);
+    this.#parts = new RunningParts({ journal, signal: context.signal, wakeName: approvalWake(job.event.id) });
+    this.#state = new FlowState(flowGraph(flow));
+    for (const row of journal.rows)
+      if (flowKinds.has(row.kind) && typeof row.in === 'string') this.#apply(row as unknown as FlowRow);
+  }
+
+  async work(): Promise<AgentReply | Parked> {
+    const { journal, flow } = this.#options;
+    try {
+      for (;;) {
+        const end = this.#plan();
+        if (end !== undefined) return await this.#end(end);
+        const settled = await this.#parts.next();
+        if (settled === undefined) return this.#park();
+        this.#settle(settled);
+        await journal.flush();
+      }
+    } catch (error) {
+      await journal.flush().catch(() => {});
+      throw error;
+    } finally {
+      this.#parts.dropAll(new HandlerError(`flow ${flow.name} has ended`));
+    }
+  }
+
+  #plan(): FlowEnd | undefined {
+    this.#options.journal.checkRoom();
+    for (;;) {
+      const { starts, turns, rows, end } = this.#state.next();
+      if (end !== undefined) return end;
+      if (rows.length + starts.length + turns.length === 0) break;
+      for (const row of rows) this.#add(row);
+      for (const path of starts) this.#enter(path);
+      for (const { path, n } of turns) this.#turn(path, n);
+    }
+    for (const path of this.#state.working) if (!this.#parts.has(path)) this.#begin(path);
+    return undefined;
+  }
+
+  /** Its row first, and with it what a loop is about. */
+  #enter(path: string): void {
+    const { node } = this.#placeOf(path);
+    const { work } = node;
+    const items =
+      work.type === 'Loop' ? this.#tried(path, () => itemsOf(work, node, this.#values(path))) : undefined;
+    if (this.#hasEnded(path)) return;
+    this.#add({ kind: 'entered', in: path, ...(items === undefined ? {} : { items }) });
+  }
+
+  #turn(path: string, n: number): void {
+    const { node, body } = this.#placeOf(path);
+    const { work } = node;
+    if (work.type !== 'Loop') return;
+    if (n > 1) this.#results.set(path, [...(this.#results.get(path) ?? []), resultOfTurn(this.#state, path)]);
+    const values = { ...this.#values(path), index: n - 1, item: null };
+    const goesOn = this.#tried(path, () => hasTurn(work, node, n, this.#items.get(path), values));
+    if (goesOn === undefined) return;
+    if (goesOn) this.#add({ kind: 'turn', in: path, n });
+    else this.#leave(path, node, body, { count: n - 1, results: this.#results.get(path) ?? [] });
+  }
+
+  #begin(path: string): void {
+    const { node } = this.#placeOf(path);
+    if (node.work.type === 'Loop') return;
+    const { context, journal, job, begun, said } = this.#options;
+    this.#parts.begin(path, async (signal, hasWaited) => {
+      // A pause is over.
+      if (this.#state.stateOf(path)?.state === 'waiting') this.#add({ kind: 'entered', in: path });
+      await journal.flush();
+      const onProgress = (text: string) => context.progress(`**${node.id}**\n${text}`);
+      const part = new PartContext({ path, run: context, journal, signal, hasWaited, onProgress });
+      try {
+        return await workOf({
+          ...{ node, job, context: part, values: this.#values(path), hasWaited },
+          key: `${job.idempotencyKey}/${begun.nonce}/${path}`,
+          handlerOf: this.#options.handlerOf,
+          said: (text, channel) => said(text, channel, this.#sayings()),
+        });
+      } catch (error) {
+        signal.throwIfAborted();
+        const pauseMs = this.#pauseMs(path, node, error);
+        if (pauseMs === undefined) throw error;
+        this.#add({ kind: 'again', in: path, reason: messageOf(error), until: Date.now() + pauseMs });
+        return { parkedOn: 'a pause', wakeInMs: pauseMs };
+      }
+    });
+  }
+
+  /** Undefined where it has failed for good. */
+  #pauseMs(path: string, { retry }: FlowNode, error: unknown): number | undefined {
+    const { isFinal, retryAfterMs = 0 } = error instanceof HandlerError ? error : { isFinal: false };
+    const attempts = this.#state.progressOf(path)?.attempts ?? 1;
+    if (isFinal || attempts >= retry.attempts) return undefined;
+    const grown = retry.min_backoff_seconds * retry.factor ** (attempts - 1);
+    return Math.max(retryAfterMs, Math.min(grown, retry.max_backoff_seconds) * 1000);
+  }
+
+  #settle(settled: Settled<NodeReply>): void {
+    const { path } = settled;
+    if (this.#hasEnded(path)) return;
+    if (settled.how === 'failed') {
+      this.#add({ kind: 'failed', in: path, reason: messageOf(settled.error) });
+      return;
+    }
+    const { output, effects } = settled.reply;
+    const { node, body } = this.#placeOf(path);
+    this.#options.journal.addOfPart(path, undefined, effects ?? {});
+    this.#leave(path, node, body, output);
+  }
+
+  #leave(path: string, node: FlowNode, body: FlowBody, output: unknown): void {
+    const size = JSON.stringify(output ?? null).length;
+    if (size > MAX_OUTPUT) {
+      const reason = `its output has ${size} characters, and at most ${MAX_OUTPUT} are kept`;
+      this.#add({ kind: 'failed', in: path, reason });
+      return;
+    }
+    const values = this.#values(path, output);
+    const taken = this.#tried(path, () => takenOf(body, node, output, values));
+    if (taken === undefined) return;
+    const isEnd = node.work.type === 'End';
+    this.#add({ kind: 'left', in: path, output: output ?? null, taken, ...(isEnd ? { isEnd } : {}) });
+  }
+
+  /** What cannot be worked out fails the node, and gives undefined. */
+  #tried<T>(path: string, work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof HandlerError)) throw error;
+      if (this.#state.stateOf(path)?.state === 'idle') this.#add({ kind: 'entered', in: path });
+      this.#add({ kind: 'failed', in: path, reason: error.message });
+      return undefined;
+    }
+  }
+
+  async #end(end: FlowEnd): Promise<AgentReply> {
+    const { flow, journal } = this.#options;
+    const at = end.at === undefined ? undefined : this.#placeOf(end.at).node;
+    const output = end.at === undefined ? undefined : this.#state.outputOf(end.at);
+    const isFailed = end.how === 'failed' || (at?.work.type === 'End' && at.work.status === 'failed');
+    await journal.flush();
+    if (isFailed) {
+      const reason = end.how === 'failed' ? end.reason : textOf(output);
+      throw new HandlerError(`flow ${flow.name}: ${end.at === undefined ? '' : `${end.at}: `}${reason}`, {
+        isFinal: true,
+      });
+    }
+    const data = output ?? null;
+    const text = this.#sayings() > 0 ? '' : textOf(output);
+    journal.add({ kind: 'ended', text, data });
+    return { text, data, effects: journal.take() };
+  }
+
+  #park(): Parked {
+    const { journal, job } = this.#options;
+    return {
+      parkedOn: approvalWake(job.event.id),
+      wakeInMs: this.#parts.firstDueMs,
+      state: journal.state,
+      effects: journal.take(),
+      note: `it waits at ${this.#state.working.slice(0, 5).join(', ')}`,
+    };
+  }
+
+  #add(row: FlowRow): void {
+    this.#options.journal.add(row);
+    this.#apply(row);
+    // What has ended otherwise than by itself is told to.
+    if (row.kind === 'failed' || row.kind === 'left') this.#dropInside(row.in);
+  }
+
+  #apply(row: FlowRow): void {
+    if (row.kind === 'entered' && row.items !== undefined) this.#items.set(row.in, row.items);
+    if (row.kind === 'turn' && row.n > 1 && this.#results.get(row.in)?.length !== row.n - 1)
+      this.#results.set(row.in, [...(this.#results.get(row.in) ?? []), resultOfTurn(this.#state, row.in)]);
+    this.#state.apply(row);
+  }
+
+  #dropInside(path: string): void {
+    const working = new Set(this.#state.working);
+    for (const each of this.#parts.paths)
+      if (each !== path && !working.has(each)) this.#parts.drop(each, new HandlerError(`${path} has ended`));
+  }
+
+  #hasEnded(path: string): boolean {
+    const { state } = this.#state.stateOf(path) ?? {};
+    return state !== 'idle' && state !== 'working' && state !== 'waiting';
+  }
+
+  /** Responses so far. */
+  #sayings(): number {
+    const isSaid = (row: Readonly<Record<string, unknown>>) =>
+      row.kind === 'left' &&
+      typeof row.in === 'string' &&
+      this.#placeOf(row.in).node.work.type === 'Response';
+    return this.#options.journal.rows.filter(isSaid).length;
+  }
+
+  #values(path: string, output?: unknown): Values {
+    const { job, begun } = this.#options;
+    const { prefix, loops, node } = this.#placeOf(path);
+    const steps: Record<string, unknown> = {};
+    for (const around of [...loops.map(({ path: loop }) => loop.slice(0, loop.lastIndexOf('/') + 1)), prefix])
+      for (const { id } of this.#bodyAt(around).nodes) {
+        const { state, why } = this.#state.stateOf(around + id) ?? {};
+        steps[id] = {
+          state: state ?? 'idle',
+          output: this.#state.outputOf(around + id) ?? null,
+          error: why ?? '',
+        };
+      }
+    if (output !== undefined) steps[node.id] = { state: 'done', output, error: '' };
+    const inner = loops.at(-1);
+    const turn =
+      inner === undefined
+        ? {}
+        : { index: inner.turn - 1, item: this.#items.get(inner.path)?.[inner.turn - 1] ?? null };
+    const { type, name, context } = job.event;
+    const event = { type, name: name ?? '', context };
+    return {
+      steps,
+      parameters: begun.parameters,
+      input: begun.input,
+      event,
+      user: job.requester ?? '',
+      ...turn,
+    };
+  }
+
+  #bodyAt(prefix: string): FlowBody {
+    return prefix === '' ? this.#options.flow : this.#placeOf(`${prefix}x`).body;
+  }
+
+  #placeOf(path: string): Place {
+    const names = path.split('/');
+    const id = names.pop() ?? '';
+    let body: FlowBody = this.#options.flow;
+    let prefix = '';
+    const loops: { path: string; turn: number }[] = [];
+    for (const name of names) {
+      const [loop = '', turn = '1'] = name.split('#');
+      const node = body.nodes.find((each) => each.id === loop);
+      if (node?.work.type !== 'Loop') throw new RangeError(`there is no loop ${loop}`);
+      loops.push({ path: prefix + loop, turn: Number(turn) });
+      prefix = pathInTurn(prefix + loop, Number(turn), '');
+      body = node.work.body;
+    }
+    const node = body.nodes.find((each) => each.id === id) ?? (body.nodes[0] as FlowNode);
+    return { node, body, prefix, loops };
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

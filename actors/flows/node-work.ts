@@ -1,0 +1,121 @@
+// What a node of a flow does, by its type: worked out from its templates, done, and given as its output. What comes of it in the flow is the
+// affair of flow-run.ts.
+
+import { ExpressionError } from '../../config/expressions/expression.ts';
+import { type Template, textOf } from '../../config/expressions/template.ts';
+import { renderedValue, type ValueTemplate } from '../../config/expressions/value-template.ts';
+import type { FlowNode, NodeWork } from '../../config/resources/flows/flow.ts';
+import type { Handler, Job } from '../handlers/handler.ts';
+import { HandlerError } from '../handlers/handler.ts';
+import { type HandlerContext, isParked, type Parked } from '../handlers/handler-context.ts';
+import type { Effects } from '../inbox/work.ts';
+import { askPeople } from './approval-node.ts';
+import { request } from './http-node.ts';
+import { callTool } from './tool-node.ts';
+
+/** What expressions may name. */
+export type Values = Readonly<Record<string, unknown>>;
+
+export interface NodeReply {
+  readonly output: unknown;
+  /** The end of an agent's journal. */
+  readonly effects?: Pick<Effects, 'steps' | 'emit'> | undefined;
+}
+
+export interface NodeHost {
+  readonly node: FlowNode;
+  /** The same for each attempt at this node, and no other's. */
+  readonly key: string;
+  readonly job: Job;
+  readonly context: HandlerContext;
+  readonly values: Values;
+  readonly hasWaited: boolean;
+  handlerOf(kind: 'agent' | 'fleet', name: string): Handler | undefined;
+  /** Rows that send the text to where the flow was asked for, or to that channel. Throws HandlerError for one that cannot be reached. */
+  said(text: string, channel: string | undefined): Effects['emit'];
+}
+
+/** Of a template that is text in any case. */
+export const textIn = (template: Template, values: Values): string =>
+  textOf(guarded(() => template.render(values)));
+
+export const valueIn = (value: ValueTemplate, values: Values): unknown =>
+  guarded(() => renderedValue(value, values));
+
+/** What an expression fails with fails its node, and trying again does not help. */
+export function guarded<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ExpressionError)
+      throw new HandlerError(error.message, { isFinal: true, cause: error });
+    throw error;
+  }
+}
+
+type Work<T extends NodeWork['type']> = (
+  work: Extract<NodeWork, { readonly type: T }>,
+  host: NodeHost,
+) => Promise<NodeReply | Parked>;
+
+const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: Work<T> } = {
+  Agent: ({ agent, input }, host) => asked(host, 'agent', agent, input),
+  Fleet: ({ fleet, input }, host) => asked(host, 'fleet', fleet, input),
+  Tool: callTool,
+  HTTP: request,
+  Approval: askPeople,
+  Response: async ({ text, channel }, { values, said }) => {
+    const words = textIn(text, values);
+    const place = channel && textIn(channel, values);
+    return { output: { text: words }, effects: { emit: words.trim() === '' ? [] : said(words, place) } };
+  },
+  Conditional: async () => ({ output: {} }),
+  Parallel: async () => ({ output: {} }),
+  Join: async () => ({ output: {} }),
+  Wait: async ({ for: what, value }, { values, hasWaited }) => {
+    if (hasWaited) return { output: {} };
+    const wakeInMs = waitMs(what, valueIn(value, values));
+    return wakeInMs === 0 ? { output: {} } : { parkedOn: 'a time', wakeInMs };
+  },
+  Transform: async ({ set }, { values }) => ({
+    output: Object.fromEntries(Object.entries(set).map(([name, value]) => [name, valueIn(value, values)])),
+  }),
+  End: async ({ output }, { values }) => ({ output: output === undefined ? null : valueIn(output, values) }),
+};
+
+/** One attempt at what a node does. Rejects with a HandlerError, which is final where trying again cannot help. */
+export function workOf(host: NodeHost): Promise<NodeReply | Parked> {
+  const { work } = host.node;
+  if (work.type === 'Loop') return Promise.reject(new TypeError('a loop is carried out by its turns'));
+  return (works[work.type] as Work<typeof work.type>)(work as never, host);
+}
+
+async function asked(
+  { job, context, values, key, handlerOf }: NodeHost,
+  kind: 'agent' | 'fleet',
+  name: string,
+  input: Template,
+): Promise<NodeReply | Parked> {
+  const handler = handlerOf(kind, name);
+  if (handler === undefined) throw new HandlerError(`there is no ${kind} ${name}`, { isFinal: true });
+  const text = textIn(input, values);
+  const of = { input: text, inputJson: undefined, command: undefined, agent: name, idempotencyKey: key };
+  const reply = await handler.run({ ...job, ...of }, context);
+  if (isParked(reply)) return reply;
+  const { text: said, data, effects } = reply;
+  return { output: { text: said, data: data ?? null }, effects };
+}
+
+const LONGEST_WAIT_MS = 366 * 86_400_000;
+
+function waitMs(what: 'seconds' | 'until', value: unknown): number {
+  const ms =
+    what === 'seconds'
+      ? Number(value) * 1000
+      : Date.parse(typeof value === 'string' ? value : '') - Date.now();
+  if (!Number.isFinite(ms) || typeof value === 'boolean' || value === null)
+    throw new HandlerError(`it cannot wait ${what === 'until' ? 'until' : 'for'} ${JSON.stringify(value)}`, {
+      isFinal: true,
+    });
+  return Math.min(LONGEST_WAIT_MS, Math.max(0, ms));
+}

@@ -1,0 +1,58 @@
+// A node that calls one tool of the catalog. A call that was begun and has no answer is made again only where the server says that this does no
+// harm; else nobody knows, and the node has failed.
+
+import type { NodeWork } from '../../config/resources/flows/flow.ts';
+import { toolAnswer } from '../agents/tool-answer.ts';
+import { DeadlineError, GatewayError } from '../errors.ts';
+import { HandlerError } from '../handlers/handler.ts';
+import { RpcFault } from '../jsonrpc/rpc-fault.ts';
+import { type NodeHost, type NodeReply, valueIn } from './node-work.ts';
+
+type Tool = Extract<NodeWork, { readonly type: 'Tool' }>;
+
+/** Kept before the call: from here on it may have happened. */
+const CALLED = 'called';
+
+/** Rejects with a HandlerError; one that was certainly not made may be made again. */
+export async function callTool(work: Tool, { values, key, context, job }: NodeHost): Promise<NodeReply> {
+  const { server, tool, timeout_seconds } = work;
+  const args = valueIn(work.arguments, values) as Readonly<Record<string, unknown>>;
+  const name = `${server}/${tool}`;
+  if (context.state === CALLED && !(await isRepeatable(work, context)))
+    throw new HandlerError(`the call of ${name} was interrupted, and may have happened`, { isFinal: true });
+  if (context.state !== CALLED) await context.checkpoint(CALLED);
+  try {
+    const timeoutMs = Math.min(timeout_seconds * 1000, context.leftMs);
+    const result = await context.tools.callTool(tool, args, {
+      server,
+      key,
+      timeoutMs,
+      signal: context.signal,
+      trace: job.trace,
+    });
+    const { text, isError } = toolAnswer(result);
+    return { output: { text, data: result.structuredContent ?? null, is_error: isError } };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof RpcFault) throw new HandlerError(`${name}: ${error.message}`, { isFinal: true });
+    if (!(error instanceof GatewayError)) throw error;
+    if (error.isUnsent) {
+      await context.checkpoint(null);
+      throw new HandlerError(`${name}: ${error.message}`);
+    }
+    const why = error instanceof DeadlineError ? 'there was no answer in time' : error.message;
+    throw new HandlerError(`${name}: ${why}; the call may have happened`, { isFinal: true });
+  }
+}
+
+/** By what the server says of the tool. */
+async function isRepeatable(
+  { server, tool }: Tool,
+  { tools, signal }: NodeHost['context'],
+): Promise<boolean> {
+  const listed = await tools.listTools({ server, signal });
+  const { annotations } = (listed.find(({ name }) => name === tool) ?? {}) as {
+    readonly annotations?: { readonly readOnlyHint?: unknown; readonly idempotentHint?: unknown };
+  };
+  return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+}
