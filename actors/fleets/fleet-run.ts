@@ -1,9 +1,9 @@
 // One attempt at the run of a fleet: asks members as its plan says, until there is one answer, nothing left to do but wait, or a failure.
 //
-// FR1  what a member has answered is durable before another is asked because of it.
-// FR2  a member that fails for a reason that may pass is asked again, so often; only then it has failed, and the rules of the fleet say what
+// FLT1  what a member has answered is durable before another is asked because of it.
+// FLT2  a member that fails for a reason that may pass is asked again, so often; only then it has failed, and the rules of the fleet say what
 //      becomes of that.
-// FR3  with the end of the run nobody works for it any more.
+// FLT3  with the end of the run nobody works for it any more.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fleet, FleetMember } from '../../config/resources/fleets/fleet.ts';

@@ -20,7 +20,8 @@ import type { PartsJournal } from '../parts/parts-journal.ts';
 import { RunningParts, type Settled } from '../parts/running-parts.ts';
 import { flowGraph } from './flow-graph.ts';
 import { hasTurn, itemsOf, resultOfTurn } from './loop-turns.ts';
-import { type NodeReply, type Values, workOf } from './node-work.ts';
+import type { NodeReply, Values } from './node-host.ts';
+import { workOf } from './node-work.ts';
 import { takenOf } from './taken-connections.ts';
 
 /** First of the journal of a flow. */

@@ -6,7 +6,7 @@ import { HttpApi } from '../../rest/http-api.ts';
 import { RequestFault } from '../../rest/request-fault.ts';
 import { retryAfterMs } from '../../rest/retry-after.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import { type NodeHost, type NodeReply, textIn, valueIn } from './node-work.ts';
+import { type NodeHost, type NodeReply, textIn, valueIn } from './node-host.ts';
 
 type Http = Extract<NodeWork, { readonly type: 'HTTP' }>;
 

@@ -3,7 +3,7 @@
 import type { FlowNode, NodeWork } from '../../config/resources/flows/flow.ts';
 import type { FlowState } from '../../machines/flow-run/flow-state.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import { guarded, type Values } from './node-work.ts';
+import { guarded, type Values } from './node-host.ts';
 
 type Loop = Extract<NodeWork, { readonly type: 'Loop' }>;
 

@@ -1,57 +1,14 @@
 // What a node of a flow does, by its type: worked out from its templates, done, and given as its output. What comes of it in the flow is the
 // affair of flow-run.ts.
 
-import { ExpressionError } from '../../config/expressions/expression.ts';
-import { type Template, textOf } from '../../config/expressions/template.ts';
-import { renderedValue, type ValueTemplate } from '../../config/expressions/value-template.ts';
-import type { FlowNode, NodeWork } from '../../config/resources/flows/flow.ts';
-import type { Handler, Job } from '../handlers/handler.ts';
+import type { Template } from '../../config/expressions/template.ts';
+import type { NodeWork } from '../../config/resources/flows/flow.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import { type HandlerContext, isParked, type Parked } from '../handlers/handler-context.ts';
-import type { Effects } from '../inbox/work.ts';
+import { isParked, type Parked } from '../handlers/handler-context.ts';
 import { askPeople } from './approval-node.ts';
 import { request } from './http-node.ts';
+import { type NodeHost, type NodeReply, textIn, valueIn } from './node-host.ts';
 import { callTool } from './tool-node.ts';
-
-/** What expressions may name. */
-export type Values = Readonly<Record<string, unknown>>;
-
-export interface NodeReply {
-  readonly output: unknown;
-  /** The end of an agent's journal. */
-  readonly effects?: Pick<Effects, 'steps' | 'emit'> | undefined;
-}
-
-export interface NodeHost {
-  readonly node: FlowNode;
-  /** The same for each attempt at this node, and no other's. */
-  readonly key: string;
-  readonly job: Job;
-  readonly context: HandlerContext;
-  readonly values: Values;
-  readonly hasWaited: boolean;
-  handlerOf(kind: 'agent' | 'fleet', name: string): Handler | undefined;
-  /** Rows that send the text to where the flow was asked for, or to that channel. Throws HandlerError for one that cannot be reached. */
-  said(text: string, channel: string | undefined): Effects['emit'];
-}
-
-/** Of a template that is text in any case. */
-export const textIn = (template: Template, values: Values): string =>
-  textOf(guarded(() => template.render(values)));
-
-export const valueIn = (value: ValueTemplate, values: Values): unknown =>
-  guarded(() => renderedValue(value, values));
-
-/** What an expression fails with fails its node, and trying again does not help. */
-export function guarded<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof ExpressionError)
-      throw new HandlerError(error.message, { isFinal: true, cause: error });
-    throw error;
-  }
-}
 
 type Work<T extends NodeWork['type']> = (
   work: Extract<NodeWork, { readonly type: T }>,

@@ -1,7 +1,7 @@
 // Which connections of a node are taken once it has ended well, by their places among its own.
 
 import type { FlowBody, FlowNode } from '../../config/resources/flows/flow.ts';
-import { guarded, type Values } from './node-work.ts';
+import { guarded, type Values } from './node-host.ts';
 
 /** `values` have the output of the node. Throws a HandlerError where a condition cannot be worked out. */
 export function takenOf(

@@ -6,7 +6,7 @@ import { toolAnswer } from '../agents/tool-answer.ts';
 import { DeadlineError, GatewayError } from '../errors.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import { RpcFault } from '../jsonrpc/rpc-fault.ts';
-import { type NodeHost, type NodeReply, valueIn } from './node-work.ts';
+import { type NodeHost, type NodeReply, valueIn } from './node-host.ts';
 
 type Tool = Extract<NodeWork, { readonly type: 'Tool' }>;
 

@@ -20,9 +20,6 @@ type WrittenFleet = Written<Type.Static<typeof fleetSchema>>;
 type Spec = Type.Static<typeof fleetSpecSchema>;
 type WrittenMember = Spec['agents'][number];
 
-/** What the kind may be called. */
-export const fleetKinds: readonly string[] = ['Fleet', 'AgentFleet'];
-
 export interface ReadFleet {
   /** Undefined where something is wrong. */
   readonly fleet: Fleet | undefined;

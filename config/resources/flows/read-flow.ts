@@ -14,9 +14,6 @@ import { readBody } from './read-body.ts';
 
 type WrittenFlow = Written<Type.Static<typeof flowSchema>>;
 
-/** What the kind may be called. */
-export const flowKinds: readonly string[] = ['Flow', 'AgentFlow'];
-
 /** Reports to `reader`; `file` is absolute. Undefined where something is wrong. */
 export function readFlow(reader: SchemaReader, root: YamlTree, file: string): Flow | undefined {
   reader.noReferenceAdvice = ', or {{ steps.ID.output }} for what a node has given';

@@ -62,7 +62,7 @@ function expected(fleet: Fleet, deeds: readonly Deed[]): string | undefined {
   }
 }
 
-it('FR1 FR2 FR3 PJL1 PJL2 RPT1 a fleet comes to its answer wherever its process ends', async () => {
+it('FLT1 FLT2 FLT3 PJL1 PJL2 RPT1 a fleet comes to its answer wherever its process ends', async () => {
   await fc.assert(
     fc.asyncProperty(arbFleet, async ({ deeds, endsAt, ...settings }) => {
       const fleet = fleetOf(deeds, settings);

@@ -95,7 +95,7 @@ it('loops have nodes of their own, which know what stands before the loop', () =
   expect(each?.work.type === 'Loop' && each.work.body.nodes.length).toBe(2);
 });
 
-describe('what is wrong is told with its place', () => {
+describe('FNM1 what is wrong is told with its place', () => {
   const two = (more: string) => `  nodes:
     - { id: a, type: Transform, config: { set: { x: 1 } } }
     - { id: b, type: Response, config: { text: done } }
