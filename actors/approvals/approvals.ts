@@ -7,6 +7,7 @@
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Log } from '../log.ts';
 import { UnrenderableError } from '../outbound/delivery-error.ts';
+import { redactedJson } from '../redacted-json.ts';
 import { type Adapter, accountOf } from '../sources/adapter.ts';
 import type { DecidedApproval, StoredApproval } from '../store/approval.ts';
 import { stepsOf } from '../store/run.ts';
@@ -49,9 +50,9 @@ export class Approvals {
     this.#options = options;
   }
 
-  /** The same as people may see it: what a tool is to be given may have any secret in it (A9). */
+  /** The same as people may see it: what a tool is to be given may have any secret in it. */
   shown<T extends object>(asked: T): T {
-    return JSON.parse(this.#options.redact(JSON.stringify(asked))) as T;
+    return redactedJson(asked, (text) => this.#options.redact(text));
   }
 
   /** As it stands now. Undefined for one that is not known. Rejects as the store does. */

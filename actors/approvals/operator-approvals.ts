@@ -4,6 +4,7 @@
 import { ConflictError, ForbiddenError, NotFoundError } from '../errors.ts';
 import { type Principal, principalText } from '../principal.ts';
 import type { Redactor } from '../redact.ts';
+import { redactedJson } from '../redacted-json.ts';
 import type { ApprovalFilter, ApprovalState, StoredApproval } from '../store/approval.ts';
 import type { Store } from '../store/store.ts';
 import type { AskedDecision } from './approval-query.ts';
@@ -102,10 +103,11 @@ export class OperatorApprovals {
   /** What tools and people wrote may have any secret in it (A9). */
   #shown(stored: StoredApproval): ShownApproval {
     const { redactor } = this.#host().gateway;
-    const redacted = (text: string) => redactor.redact(text);
+    const redacted = <T>(value: T) => redactedJson(value, (text) => redactor.redact(text));
     const { id, run, trigger, state, askedAt, expiresAt, decidedAt } = stored;
-    const body = bodyOf({ body: redacted(stored.body) });
-    const decision = decisionOf({ decision: stored.decision && redacted(stored.decision) });
+    const body = redacted(bodyOf(stored));
+    const found = decisionOf(stored);
+    const decision = found && redacted(found);
     return { id, run, trigger, state, askedAt, expiresAt, decidedAt, body, decision };
   }
 }

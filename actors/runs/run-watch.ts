@@ -8,6 +8,7 @@ import type { ModelAnswerRow } from '../../machines/agent-run/journal.ts';
 import type { ApprovalRequest } from '../approvals/run-approvals.ts';
 import { StoppedError } from '../errors.ts';
 import type { Redactor } from '../redact.ts';
+import { redactedJson } from '../redacted-json.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveReply, RunFeed, RunNews } from './run-feed.ts';
 import { hasEnded, runStateOf, waitsFor } from './run-state.ts';
@@ -247,8 +248,19 @@ export class RunWatch {
     for (const { id, state, body } of [...pending].reverse()) {
       if (this.#askedOf.has(id)) continue;
       this.#askedOf.add(id);
-      await this.#tell({ event: 'approval', id, state, asked: askedFor(this.#host.redactor.redact(body)) });
+      await this.#tell({ event: 'approval', id, state, asked: this.#askedFor(body) });
     }
+  }
+
+  /** Of the record of an approval no more: who may decide stands there. */
+  #askedFor(body: string): AskedFor {
+    const { kind, title, command, tool } = JSON.parse(body) as AskedFor;
+    const asked = {
+      ...{ kind, title },
+      ...(command === undefined ? {} : { command }),
+      ...(tool === undefined ? {} : { tool }),
+    };
+    return redactedJson(asked, (text) => this.#host.redactor.redact(text));
   }
 
   async #tell(event: RunEvent): Promise<void> {
@@ -267,18 +279,3 @@ const endsText = (text: string) => ['answer', 'result'].includes(rowOf({ text })
 /** Another state is told, another wait of one that waits, and another pause of one that is tried again. */
 const stateKey = ({ delivery: { state, waitingFor, retryAt } }: ShownRun) =>
   [state, waitingFor, retryAt].join(' ');
-
-/** Of the record of an approval no more: who may decide stands there. */
-function askedFor(body: string): AskedFor | undefined {
-  try {
-    const { kind, title, command, tool } = JSON.parse(body) as AskedFor;
-    return {
-      kind,
-      title,
-      ...(command === undefined ? {} : { command }),
-      ...(tool === undefined ? {} : { tool }),
-    };
-  } catch {
-    return undefined;
-  }
-}

@@ -8,6 +8,7 @@ import type { DeliveryControl } from '../automation/operator/delivery-control.ts
 import { ConflictError, InvalidQueryError, NotFoundError } from '../errors.ts';
 import type { Principal } from '../principal.ts';
 import type { Redactor } from '../redact.ts';
+import { redactedJson } from '../redacted-json.ts';
 import { manualEvent } from '../sources/manual/manual-event.ts';
 import type { RunFilter, Step } from '../store/run.ts';
 import { INBOUND, type NewEvent, type Store } from '../store/store.ts';
@@ -261,7 +262,7 @@ export class Runs {
 
 function rawStep({ n, at, text }: Step, redactor: Redactor): RawStep {
   try {
-    return { n, at, row: JSON.parse(redactor.redact(text)) };
+    return { n, at, row: redactedJson<unknown>(JSON.parse(text), (each) => redactor.redact(each)) };
   } catch {
     return { n, at, row: redactor.redact(text) };
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Redactor, urlWithoutQuery } from '../../../actors/redact.ts';
+import { redactedJson } from '../../../actors/redacted-json.ts';
 
 describe('a redactor', () => {
   test('strikes a secret as it is, inside JSON and inside a URL', () => {
@@ -45,6 +46,21 @@ describe('a redactor', () => {
     expect(redactor.excerpt('0123 top-se', 100, true)).toBe('01…');
     expect(redactor.excerpt('short', 100)).toBe('short');
     expect(redactor.excerpt('ab🎭cd', 3)).toBe('ab…');
+  });
+});
+
+describe('a JSON value without secrets', () => {
+  const redactor = new Redactor(['123456789', 'top-secret\nof two lines']);
+  const shown = (value: unknown) => redactedJson(value, (text) => redactor.redact(text));
+
+  test('is the same value, with the mark in the place of each secret, whatever type that has', () => {
+    const value = { chat: 123456789, 'by top-secret': [true, null, 1.5, 'top-secret\nof two lines!'] };
+    expect(shown(value)).toEqual({ chat: '[redacted]', 'by [redacted]': [true, null, 1.5, '[redacted]!'] });
+  });
+
+  test('keeps a member that is called __proto__', () => {
+    const text = '{"__proto__":{"a":123456789}}';
+    expect(JSON.stringify(shown(JSON.parse(text)))).toBe('{"__proto__":{"a":"[redacted]"}}');
   });
 });
 

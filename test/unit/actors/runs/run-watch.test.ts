@@ -49,7 +49,7 @@ function started({ isSlow = false } = {}) {
   const watch = new RunWatch(
     {
       feed,
-      redactor: new Redactor(['hunter2-secret']),
+      redactor: new Redactor(['hunter2-secret', '123456789']),
       answer,
       store: {
         delivery: async () => ({ ...delivery, meta: '', body: new Uint8Array() }) as never,
@@ -70,7 +70,7 @@ function started({ isSlow = false } = {}) {
             body: JSON.stringify({
               kind: 'tool',
               title: 'shop/pay',
-              tool: { server: 'shop', tool: 'pay', arguments: { key: 'hunter2-secret' } },
+              tool: { server: 'shop', tool: 'pay', arguments: { key: 'hunter2-secret', account: 123456789 } },
               rights: { approvers: ['ada'] },
             }),
             decision: undefined,
@@ -210,7 +210,7 @@ test('what a run asks people is told with what exactly it is about, and without 
       asked: {
         kind: 'tool',
         title: 'shop/pay',
-        tool: { server: 'shop', tool: 'pay', arguments: { key: '[redacted]' } },
+        tool: { server: 'shop', tool: 'pay', arguments: { key: '[redacted]', account: '[redacted]' } },
       },
     },
     expect.objectContaining({ event: 'state' }),
