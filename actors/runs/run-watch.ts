@@ -40,7 +40,7 @@ type RetryNews = Extract<RunNews, { readonly kind: 'retrying' }>;
 type AskedFor = Pick<ApprovalRequest, 'kind' | 'title'> & Partial<Pick<ApprovalRequest, 'command' | 'tool'>>;
 
 export interface RunReader {
-  /** Resolves when there is room for more, and at once when the reader is gone. */
+  /** Resolves when there is room for more, and at once when the reader is gone. Not to be called before that. */
   tell(event: RunEvent): Promise<void> | undefined;
   /** Nothing more comes. `error` is why, where it is not the end of the run. */
   end(error?: unknown): void;
@@ -96,11 +96,13 @@ export class RunWatch {
   /** To be called once: `begin` gives who is told. Rejects with StoppedError when the gateway stops. */
   async begin(run: ShownRun, begin: () => RunReader): Promise<void> {
     if (this.#isClosed) throw new StoppedError('the gateway is stopping');
-    this.#reader = begin();
+    const reader = begin();
     // Of one that waits, for whatever, that is told once more: after what it waits for.
     const { waitingFor, retryAt } = run.delivery;
     if (waitingFor === undefined && retryAt === undefined) this.#state = stateKey(run);
-    await this.#reader.tell({ event: 'run', run });
+    await reader.tell({ event: 'run', run });
+    // Not before it has room: a reader waits for one thing at a time.
+    this.#reader = reader;
     void this.#pump();
   }
 

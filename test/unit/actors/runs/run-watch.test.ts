@@ -229,6 +229,19 @@ test('of a run that waits already that is told after what it has asked', async (
   expect(run.events.map(({ event }) => event)).toEqual(['run', 'approval', 'state']);
 });
 
+test('nothing more is told before there is room for it after the beginning', async () => {
+  const run = started({ isSlow: true });
+  const begun = run.begin();
+  await settle();
+  run.feed.begin('r1', 'a').text('One');
+  await settle();
+  expect(run.events.map(({ event }) => event)).toEqual(['run']);
+  run.goOn();
+  await begun;
+  await settle();
+  expect(shown(run.events)).toEqual(['=One']);
+});
+
 test('RST1: for whoever does not read nothing more is read, and of the text the newest is told later', async () => {
   const run = started({ isSlow: true });
   void run.begin();
