@@ -63,7 +63,8 @@ export class RunViewer {
       this.#soon();
     });
     this.#pulse = setInterval(() => this.#onPulse(), PULSE_MS).unref();
-    void this.#look();
+    // Of a gateway that stops there is nothing to tell: the next beat ends it, when whoever makes it has it.
+    if (!this.#isClosed) void this.#look();
   }
 
   /** The viewer has gone. */

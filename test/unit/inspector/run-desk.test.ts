@@ -27,7 +27,7 @@ function desk() {
       bufferedBytes: 0,
       write: () => true,
       onDrain: () => {},
-      end: () => {},
+      end: vi.fn(),
       destroy: () => {},
     },
   }));
@@ -53,4 +53,18 @@ test('whoever wants to watch what is no run is told so, and no stream begins', a
   const { desk: own, begin } = desk();
   await expect(own.watch('nobody', begin)).rejects.toThrow(NotFoundError);
   expect(begin).not.toHaveBeenCalled();
+});
+
+test('a page that comes while the gateway stops is told that there is nothing more, and takes no place', async () => {
+  vi.useFakeTimers();
+  try {
+    const { desk: own, begin, feed } = desk();
+    feed.close();
+    await own.watch('r1', begin);
+    await vi.advanceTimersByTimeAsync(250);
+    expect(begin.mock.results[0]?.value.end).toHaveBeenCalledOnce();
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });
