@@ -76,6 +76,8 @@ export class Waits {
     this.#records.wake(woken.seq, waker);
     this.#deliveries.endWaker(waker, `it woke ${woken.id}`, now);
     this.#onEnded(key, name);
+    // It waits for its turn now, and somebody may have begun to wait for what it wakes itself.
+    this.onQueued(woken.seq, key, now);
     this.#mailboxes.reconsider(key, now);
     return true;
   }
