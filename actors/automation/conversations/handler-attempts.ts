@@ -88,10 +88,12 @@ export class HandlerAttempts {
         live?.parked(answer.effects);
         return parkedOutcome(event, trigger, answer, time?.leftMs);
       }
-      live?.replied(answer);
       const replacesDraft = isInDoubt !== true && (draft?.wasBegun === true || mayHaveDraft(taken));
       const steps = answer.effects?.steps ?? (binding?.approval && [endedRow(answer.text)]);
-      return { kind: 'done', ...answered(taken, answer, job, replacesDraft), steps };
+      const outcome = { kind: 'done', ...answered(taken, answer, job, replacesDraft), steps } as const;
+      // What has no form on its platform is no answer.
+      live?.replied(answer);
+      return outcome;
     } catch (error) {
       live?.failed();
       const { lateNote } = deadline;

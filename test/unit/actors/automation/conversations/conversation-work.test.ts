@@ -8,7 +8,9 @@ import { timeLimit } from '../../../../../actors/automation/conversations/time-l
 import type { Handler, Job } from '../../../../../actors/handlers/handler.ts';
 import { chatFilters } from '../../../../../actors/inbox/chat-filters.ts';
 import { WorkPlaces } from '../../../../../actors/inbox/work-places.ts';
+import { UnrenderableError } from '../../../../../actors/outbound/delivery-error.ts';
 import { anonymous } from '../../../../../actors/principal.ts';
+import { RunFeed } from '../../../../../actors/runs/run-feed.ts';
 import type { Adapter } from '../../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../../actors/sources/manual/manual-adapter.ts';
 import { manualEvent } from '../../../../../actors/sources/manual/manual-event.ts';
@@ -35,7 +37,9 @@ function bench(
   kept: unknown[] = [],
   adapter: Adapter = manualAdapter as Adapter,
 ) {
+  const feed = new RunFeed();
   const routing: Routing = {
+    feed,
     adapterOf: () => adapter,
     trigger: () => trigger,
     triggers: () => [],
@@ -54,6 +58,7 @@ function bench(
   const work = new ConversationWork(routing, places, noRecords);
   return {
     work,
+    feed,
     event,
     perform: (attempt = 1, crashes = 0) =>
       work.perform({
@@ -72,6 +77,27 @@ const endless: Handler = {
       signal.addEventListener('abort', () => reject(signal.reason));
     }),
 };
+
+test('an answer that has no form on its platform is counted as an attempt that failed, and as no answer', async () => {
+  const outbound = {
+    target: () => ({ place: 'room' }),
+    sendsTo: () => 'https://chat.example',
+    render: () => {
+      throw new UnrenderableError('it is too long');
+    },
+  };
+  const adapter = { ...manualAdapter, account: () => 'app', outbound } as unknown as Adapter;
+  const { perform, feed } = bench(
+    manualTrigger('deploy'),
+    { run: async () => ({ text: 'x' }) },
+    {},
+    {},
+    [],
+    adapter,
+  );
+  expect(await perform()).toMatchObject({ kind: 'failed', isFinal: true, note: 'it is too long' });
+  expect(feed.counters.of('echo')).toMatchObject({ runs: 0, failed: 1, running: 0 });
+});
 
 test('a run by hand ends with its own timeout, not with that of other triggers', async () => {
   const trigger = manualTrigger('deploy', { timeout: 0.05 });
@@ -343,7 +369,7 @@ test('a message is marked as seen when it is first handled, and not when its eve
       seen += 1;
     },
   };
-  const adapter = { ...manualAdapter, outbound } as unknown as Adapter;
+  const adapter = { ...manualAdapter, account: () => 'app', outbound } as unknown as Adapter;
   const handler: Handler = { run: async () => ({ text: '' }) };
   const woken = { id: 'w', kind: 'timer', meta: '', body: new Uint8Array() };
   for (const more of [{ woken }, {}, {}])
@@ -358,7 +384,7 @@ test('a fault of an adapter fails the attempt, and takes no place for good', asy
     },
     typing: async () => {},
   };
-  const adapter = { ...manualAdapter, outbound } as unknown as Adapter;
+  const adapter = { ...manualAdapter, account: () => 'app', outbound } as unknown as Adapter;
   const handler: Handler = { run: async () => ({ text: 'fine' }) };
   for (let n = 0; n < 20; n += 1) {
     const outcome = await bench(manualTrigger('ops'), handler, {}, {}, [], adapter).perform();
