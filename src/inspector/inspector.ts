@@ -113,7 +113,11 @@ export class Inspector {
     else if (isRead && head === 'sessions' && rest.length <= 1) void this.#sessions(context, rest[0]);
     else if (isRead && head === 'servers' && rest.length === 1) this.#server(context, rest[0] ?? '');
     else if (isRead && this.#runs.has(head)) return this.#runs.get(context, [head, ...rest]);
-    else if (method === 'POST') return (_, body) => void this.#command(context, [head, ...rest], body);
+    else if (method === 'POST')
+      return (_, body) => {
+        if (typeof body !== 'string') void this.#command(context, [head, ...rest], body);
+        else context.refuseBody(body, this.#gateway.config.limits.body_bytes);
+      };
     else context.error(404, NOTHING_THERE);
     return undefined;
   }
@@ -146,18 +150,10 @@ export class Inspector {
   }
 
   /** What an operator may do here when the configuration lets them. */
-  async #command(
-    context: ExchangeContext,
-    words: readonly string[],
-    body: Parameters<BodyHandler>[1],
-  ): Promise<void> {
+  async #command(context: ExchangeContext, words: readonly string[], body: Buffer): Promise<void> {
     const { config, redactor, isDraining } = this.#gateway;
     try {
-      const act = await this.#action(
-        words,
-        typeof body === 'string' ? Buffer.alloc(0) : body,
-        context.principal,
-      );
+      const act = await this.#action(words, body, context.principal);
       if (!config.inspector.commands)
         context.error(403, 'set inspector.commands: true in the gateway file to act from here');
       else if (isDraining) context.refuseWhileDraining();

@@ -190,11 +190,17 @@ describe.each(fillings)('the inspector on %s', (http) => {
       expect([path, answer.status]).toEqual([path, 403]);
       expect(answer.json.message).toContain('inspector.commands');
     }
-    const ready = await startGateway({ http, servers, settings: { inspector: { commands: true } } });
+    const settings = { inspector: { commands: true }, limits: { body_bytes: 65_536 } };
+    const ready = await startGateway({ http, servers, settings });
     const post = (path: string) => ask(`${ready.url}/inspector/${path}`, { method: 'POST' });
     expect((await post('servers/echo/start')).json).toMatchObject({ id: 'echo', state: 'running' });
     expect((await post('servers/echo/stop')).json).toMatchObject({ state: 'stopped' });
     expect((await post('servers/echo/explode')).status).toBe(404);
+    const large = await ask(`${ready.url}/inspector/servers/echo/start`, {
+      method: 'POST',
+      body: 'x'.repeat(65_537),
+    });
+    expect(large.status).toBe(413);
     ready.writeCatalog({ ...servers, more: fault('echo') });
     expect((await post('reload')).json).toMatchObject({ added: ['more'] });
     ready.writeCatalog({ broken: { command: 7 } });
