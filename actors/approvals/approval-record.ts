@@ -22,7 +22,7 @@ export interface Person {
 
 /** By the files as they were when it was asked. */
 export interface ApprovalRights {
-  /** Names, with or without @; none: whoever is in the channel. */
+  /** Names, with or without @; none: whoever is in the channel, and where there is none nobody in a chat. */
   readonly approvers: readonly string[];
   /** As it is written in the file. */
   readonly channel?: string | undefined;

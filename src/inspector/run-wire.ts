@@ -91,7 +91,7 @@ export interface ApprovalRow {
   /** It is longer than what is sent. */
   readonly is_cut: boolean;
   readonly requested_by: string | null;
-  /** None: whoever is in the channel. */
+  /** None: whoever is in the channel; without one only operators decide. */
   readonly approvers: readonly string[];
   readonly channel: string | null;
   readonly asked_at: number;

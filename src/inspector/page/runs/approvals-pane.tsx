@@ -8,6 +8,7 @@ import { type Go, useAsked } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { clock, span } from '../words.ts';
+import { decidersText } from './run-words.ts';
 
 const REFRESH_MS = 1_000;
 /** As in the list of runs. */
@@ -117,12 +118,18 @@ function Item({ approval, now, mayAct, go }: ItemProps) {
 
 /** Who may decide, or who has. */
 function Who({ approval, now }: { readonly approval: ApprovalRow; readonly now: number }) {
-  const { state, approvers, channel, expires_at, decided_at, decided_by, via, comment } = approval;
+  const { state, expires_at, decided_at, decided_by, via, comment } = approval;
   if (state === 'pending') {
-    const whom = approvers.length > 0 ? approvers.join(', ') : `whoever is in ${channel ?? 'the chat'}`;
+    const whom = decidersText(approval);
     return (
       <>
-        may be decided by <bdi>{whom}</bdi>, or an operator
+        may be decided by{' '}
+        {whom !== undefined && (
+          <>
+            <bdi>{whom}</bdi>, or{' '}
+          </>
+        )}
+        an operator
         {expires_at !== null && `, for ${span(Math.max(0, expires_at - now))}`}
       </>
     );

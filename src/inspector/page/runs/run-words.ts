@@ -1,6 +1,6 @@
-// Figures of runs in words.
+// Figures of runs, and who decides about what they ask, in words.
 
-import type { AgentRow, RunRow } from '../../run-wire.ts';
+import type { AgentRow, ApprovalRow, RunRow } from '../../run-wire.ts';
 import { count, counted, ms, span } from '../words.ts';
 
 /** `0.0042`, in the unit of the prices: as many digits as say something. */
@@ -60,6 +60,15 @@ export function waitText(run: RunRow, now: number): string | undefined {
   if (waiting_for === null) return undefined;
   const what = waiting_for === 'approval' ? 'somebody to approve' : 'its time to come';
   return until === null ? what : `${what}, until in ${span(Math.max(0, until - now))}`;
+}
+
+/** Who may decide beside operators; undefined: nobody. */
+export function decidersText({
+  approvers,
+  channel,
+}: Pick<ApprovalRow, 'approvers' | 'channel'>): string | undefined {
+  if (approvers.length > 0) return approvers.join(', ');
+  return channel === null ? undefined : `whoever is in ${channel}`;
 }
 
 /** What an agent has done since the start. */

@@ -21,6 +21,7 @@ import {
 import {
   agentLine,
   cost,
+  decidersText,
   runFigures,
   runLine,
   tokens,
@@ -196,6 +197,12 @@ describe('the words about a run', () => {
     expect(agentLine({ ...busy, cost: 0.5 })).toBe(
       '3 answers since the start · 1 under way · 2 failed attempts · 7 model calls · 4 tool calls · 900 tokens · cost 0.5',
     );
+  });
+
+  test('say who may decide, and nobody in a chat where there is neither a name nor a channel', () => {
+    expect(decidersText({ approvers: ['ada', 'ben'], channel: 'ops' })).toBe('ada, ben');
+    expect(decidersText({ approvers: [], channel: 'ops' })).toBe('whoever is in ops');
+    expect(decidersText({ approvers: [], channel: null })).toBeUndefined();
   });
 
   test('say what it waits for', () => {
