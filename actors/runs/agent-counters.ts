@@ -5,7 +5,7 @@ import { rowOf } from './shown-step.ts';
 export interface AgentCounts {
   /** That were answered. */
   readonly runs: number;
-  /** Attempts that failed. */
+  /** Attempts that failed; those that were cancelled, or ended by a stop, did not. */
   readonly failed: number;
   /** Attempts under way. */
   readonly running: number;

@@ -6,6 +6,7 @@
 import { type Target, targetText } from '../../../config/resources/triggers/target.ts';
 import type { Match } from '../../../machines/matching.ts';
 import type { RunApprovals } from '../../approvals/run-approvals.ts';
+import { DeadlineError } from '../../errors.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../../handlers/handler.ts';
 import { isParked } from '../../handlers/handler-context.ts';
 import type { Assignment, Outcome } from '../../inbox/work.ts';
@@ -95,7 +96,7 @@ export class HandlerAttempts {
       live?.replied(answer);
       return outcome;
     } catch (error) {
-      live?.failed();
+      if (!wasToldToEnd(signal)) live?.failed();
       const { lateNote } = deadline;
       const { name } = trigger;
       if (lateNote !== undefined)
@@ -132,6 +133,9 @@ export class HandlerAttempts {
     return new Draft({ outbound, taken, checkpoint, records, signal, afterMs });
   }
 }
+
+/** It was cancelled, or the gateway stops: that is no failure. That its time is over is one. */
+const wasToldToEnd = ({ aborted, reason }: AbortSignal) => aborted && !(reason instanceof DeadlineError);
 
 /** What is to be kept and sent of an answer. */
 function answered(taken: Taken, answer: AgentReply, job: Job, replacesDraft: boolean) {

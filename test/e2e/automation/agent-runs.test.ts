@@ -123,11 +123,13 @@ describe('a run that waits or lasts', () => {
     expect([cancelled.status, cancelled.json.state]).toEqual([200, 'cancelled']);
     expect((await ask(runPath(waits.id, '/cancel'), { method: 'POST' })).status).toBe(409);
 
+    const failedBefore = (await ask(`${gateway.url}/stats`)).json.agents.desk.failed;
     const lasting = stream('desk', { input: 'slow' });
     const { id } = await until(lasting, 'run');
     await eventually(async () => expect((await ask(runPath(id))).json.state).toBe('running'));
     await ask(runPath(id, '/cancel'), { method: 'POST' });
     expect(await until(lasting, 'end')).toMatchObject({ state: 'cancelled', answer: null });
+    expect((await ask(`${gateway.url}/stats`)).json.agents.desk.failed).toBe(failedBefore);
   });
 
   test('that was cancelled goes on when it is tried again; one that is done does not', async () => {
