@@ -1,12 +1,10 @@
 // The history of a conversation: the last messages, as JSON text in the mailbox's snapshot. It is bounded, since every
 // turn reads and writes all of it.
 
+import { KEPT_CHARACTERS, KEPT_MESSAGES } from '../../../config/resources/agents/kept-history.ts';
 import type { AgentReply, HistoryMessage, Job } from '../../handlers/handler.ts';
 import type { InboundEvent } from '../../sources/adapter.ts';
 
-const MAX_MESSAGES = 40;
-/** Of all texts together, in UTF-16 units. */
-const MAX_TEXT = 32_768;
 const CUT = ' […]';
 /** Of an event without words: what it was about, not all that came with it. */
 const MAX_WORDLESS = 500;
@@ -39,9 +37,9 @@ function remembered(history: readonly HistoryMessage[], input: string, answer: s
     { role: 'user', text: shortened(input) },
     { role: 'assistant', text: shortened(answer) },
   ];
-  let room = MAX_TEXT;
+  let room = KEPT_CHARACTERS;
   let from = all.length;
-  while (from > 0 && all.length - from < MAX_MESSAGES) {
+  while (from > 0 && all.length - from < KEPT_MESSAGES) {
     room -= all[from - 1]?.text.length ?? 0;
     if (room < 0) break;
     from -= 1;
@@ -50,7 +48,7 @@ function remembered(history: readonly HistoryMessage[], input: string, answer: s
 }
 
 function shortened(text: string): string {
-  const most = MAX_TEXT / 4;
+  const most = KEPT_CHARACTERS / 4;
   return text.length <= most ? text : text.slice(0, most - CUT.length) + CUT;
 }
 

@@ -8,6 +8,7 @@ import { headersByName, variablesByName } from '../../text-schema.ts';
 import { approvalFields } from '../approval-rules.ts';
 import { address } from '../fields/address.ts';
 import { resourceHeader } from '../resource-header.ts';
+import { KEPT_CHARACTERS, KEPT_MESSAGES } from './kept-history.ts';
 import { toolServersSchema } from './tool-server-schema.ts';
 
 const runtimeSchema = Type.Object(
@@ -50,13 +51,13 @@ export const memorySchema = Type.Object(
   {
     messages: Type.Integer({
       description: 'So many messages of the conversation are told again; 0 = none.',
-      default: 40,
+      default: KEPT_MESSAGES,
       minimum: 0,
       maximum: 1000,
     }),
     characters: Type.Integer({
       description: 'Of all these messages together; the oldest are left out.',
-      default: 32_768,
+      default: KEPT_CHARACTERS,
       minimum: 1,
       maximum: 4_194_304,
     }),

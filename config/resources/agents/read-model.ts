@@ -9,6 +9,7 @@ import { suggest } from '../../reader/suggest.ts';
 import { type AgentSpec, memorySchema } from './agent-schema.ts';
 import { readServers } from './agent-servers.ts';
 import { definitionOf } from './definition-text.ts';
+import { KEPT_CHARACTERS, KEPT_MESSAGES } from './kept-history.ts';
 import type { AgentMemory, AgentServer, ModelName, ModelRuntime } from './model-runtime.ts';
 import type { WrittenSpec } from './read-spec.ts';
 import { builtInFault, isBuiltInElsewhere } from './tool-spellings.ts';
@@ -24,6 +25,7 @@ export function readModel(
   checkTools(reader, spec, servers);
   checkPlaces(reader, spec);
   checkVariables(reader, spec, servers);
+  checkMemory(reader, spec);
   if (!reader.has('spec.model') || tree === undefined) return undefined;
   const { approval_channel, ...policy } = spec.policy;
   const { tokens, tool_calls, cost } = spec.budget;
@@ -62,6 +64,18 @@ function modelName(text: string): ModelName {
 function memoryOf(written: AgentSpec['memory']): AgentMemory {
   const filled = fillDefaults(memorySchema, written === 'none' || written === undefined ? {} : written);
   return written === 'none' ? { ...filled, messages: 0 } : filled;
+}
+
+function checkMemory(reader: SchemaReader, { memory }: AgentSpec): void {
+  if (typeof memory !== 'object') return;
+  const kept = { messages: KEPT_MESSAGES, characters: KEPT_CHARACTERS };
+  for (const name of ['messages', 'characters'] as const)
+    if ((memory[name] ?? 0) > kept[name])
+      reader.report(
+        `spec.memory.${name}`,
+        `means ${kept[name]}: no more ${name} of a conversation are kept`,
+        'warning',
+      );
 }
 
 function checkTools(

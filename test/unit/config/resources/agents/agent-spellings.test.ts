@@ -67,12 +67,16 @@ describe('an agent written for another program', () => {
   const elsewhere =
     'warning: spec.memory: where it is kept has no effect: conversations are in the store of the gateway; write memory: { messages: 40 }, or none';
 
+  const tooMany = 'warning: spec.memory.messages: means 40: no more messages of a conversation are kept';
+
   test.each([
     ['max_context_messages: 12', 12, []],
+    ['max_context_messages: 41', 41, [tooMany]],
+    ['memory: { messages: 1000 }', 1000, [tooMany]],
     ['memory: none', 0, []],
     ['memory: { messages: 7 }', 7, []],
     ['memory: InMemory', 40, [elsewhere]],
-    ['memory: "File:./notes.json:50"', 50, [elsewhere]],
+    ['memory: "File:./notes.json:30"', 30, [elsewhere]],
     ['memory: "File:./notes.json"\nmax_context_messages: 9', 9, [elsewhere]],
     ['memory: { type: File, config: { path: ./notes.json, max_messages: 30 } }', 30, [elsewhere]],
     ['memory: { type: conversation, max_messages: 20 }', 20, [elsewhere]],
