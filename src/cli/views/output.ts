@@ -4,6 +4,7 @@
 import { inspect } from 'node:util';
 import { forTerminal, jsonForTerminal } from './terminal-text.ts';
 
+/** Or takes nothing more, as a full disk does. */
 let isReaderGone = false;
 
 /** For people, on stderr. A fault of ours is shown with its stack. */
@@ -21,13 +22,20 @@ export function print(text: string): Promise<boolean> {
   return write(forTerminal(text));
 }
 
+function onFault({ code, message }: NodeJS.ErrnoException): void {
+  isReaderGone = true;
+  if (code === 'EPIPE') return;
+  complain(`stdout takes no more: ${message}`);
+  process.once('exit', () => {
+    process.exitCode ||= 1;
+  });
+}
+
 function write(text: string): Promise<boolean> {
   if (isReaderGone) return Promise.resolve(false);
   // Without a listener a closed pipe is an uncaught exception.
   if (process.stdout.listenerCount('error') === 0) {
-    process.stdout.on('error', () => {
-      isReaderGone = true;
-    });
+    process.stdout.on('error', onFault);
   }
   return new Promise((done) => {
     process.stdout.write(text, (error) => done(error === undefined || error === null));

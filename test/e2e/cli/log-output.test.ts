@@ -37,3 +37,13 @@ test('a gateway whose log is on a full disk starts, serves and stops as ever', a
   child.kill('SIGTERM');
   expect(await exited).toEqual([0, null]);
 });
+
+test('a command whose output finds no room says so, and has failed', async () => {
+  const child = spawn(process.execPath, [mainFile, 'machines'], { stdio: ['ignore', full, 'pipe'] });
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  expect(await once(child, 'close')).toEqual([1, null]);
+  expect(said).toContain('stdout takes no more: ENOSPC');
+});
