@@ -252,7 +252,7 @@ export class Handle {
     const { in_flight, waiting } = this.#entry.pool;
     return new OverloadedError(
       `server ${this.id} is at its limit (${in_flight} calls in flight, ${waiting} waiting); try again shortly, ` +
-        'or raise pool.in_flight or pool.waiting in the catalog',
+        'or raise pool.in_flight or pool.waiting of this server',
     );
   }
 

@@ -188,7 +188,7 @@ export class Call implements Waiting<Call> {
 
   #whereItWas(): string {
     const advice =
-      'raise request_timeout_seconds (progress) or max_request_seconds in the catalog if it needs longer';
+      'raise request_timeout_seconds (progress) or max_request_seconds of this server if it needs longer';
     if (this.connection !== undefined) return `without an answer; ${advice}`;
     const failure = this.#terms.whyShut?.(this.acceptedAt);
     return failure === undefined

@@ -15,7 +15,7 @@ export function withEraAdvice(era: Era, error: GatewayError): GatewayError {
     era === 'legacy' ? ['modern', 'speaks revision 2026-07-28 only'] : ['legacy', 'wants sessions'];
   const { status } = error;
   return new UpstreamProtocolError(
-    `${error.message}; if it ${what}, set \`era: ${other}\` or \`era: auto\` for it in the catalog`,
+    `${error.message}; if it ${what}, set \`era: ${other}\` or \`era: auto\` for it`,
     { cause: error, ...(status === undefined ? {} : { status }) },
   );
 }

@@ -25,6 +25,11 @@ export class CircuitBreaker {
     return this.until !== undefined && this.until > steadyNow();
   }
 
+  /** Of an agent alone, whose ids have a slash: no address reaches it. */
+  get #isOfAgent(): boolean {
+    return this.#id.includes('/');
+  }
+
   /** `until` is by the steady clock; `because` is shown to clients. */
   open(until: number, because: string): void {
     this.until = until;
@@ -38,12 +43,13 @@ export class CircuitBreaker {
   /** The error for a call that comes now; undefined where it is let through. */
   refusal(): UnavailableError | undefined {
     if (!this.#isEnabled) {
-      return new UnavailableError(`server ${this.#id} is switched off (enabled: false in the catalog)`, 60);
+      return new UnavailableError(`server ${this.#id} is switched off (its entry says enabled: false)`, 60);
     }
     if (this.until === undefined) return undefined;
     const leftMs = this.until - steadyNow();
     if (leftMs <= 0) return undefined;
-    const hint = leftMs > SOON_MS ? ` (POST /servers/${this.#id}/start tries at once)` : '';
+    const hint =
+      leftMs > SOON_MS && !this.#isOfAgent ? ` (POST /servers/${this.#id}/start tries at once)` : '';
     return new UnavailableError(
       `server ${this.#id} is parked after too many failures and is tried again in ${Math.ceil(leftMs / 1000)} s` +
         `${hint}: ${this.#because}`,

@@ -47,7 +47,7 @@ export class ServerStart {
   async start(): Promise<void> {
     const { id, entry, life, notes, wake } = this.#options;
     if (!entry.enabled) {
-      throw new UnavailableError(`server ${id} is switched off (enabled: false in the catalog)`, 60);
+      throw new UnavailableError(`server ${id} is switched off (its entry says enabled: false)`, 60);
     }
     if (life.isRunning) return;
     const done = life.until(isSettledStart);

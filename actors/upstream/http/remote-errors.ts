@@ -56,7 +56,7 @@ function advice(refusal: Refusal): string {
     return `; redirects are not followed: if ${redirectTarget(refusal)} is right, use it instead of this address`;
   if (status === 401)
     return (
-      '; set the header it asks for (`headers:` in the catalog, `--header` of gateway-stdio), or, if it wants OAuth, ' +
+      '; set the header it asks for (`headers:` of this server, `--header` of gateway-stdio), or, if it wants OAuth, ' +
       'run mcp-remote as a local server (`command: npx`, `args: [mcp-remote, <url>]`)'
     );
   if (status === 403) return '; check the rights of the credentials in its headers';

@@ -107,7 +107,7 @@ export class SseLink implements Link, RemoteEvents {
     const type = mediaType(head);
     if (type === 'text/event-stream') return;
     this.#failOpen(
-      `${this.#where()} answered with content type ${JSON.stringify(type)} instead of an event stream; check \`url:\` in the catalog, and leave \`runtime: sse\` out if the server speaks Streamable HTTP`,
+      `${this.#where()} answered with content type ${JSON.stringify(type)} instead of an event stream; check its \`url:\`, and leave \`runtime: sse\` out if the server speaks Streamable HTTP`,
     );
   }
 

@@ -24,11 +24,11 @@ export function startFailure(launch: Launch, error: Error, redactor: Redactor): 
 }
 
 function reasonFor({ command, env, cwd }: Launch, code: string | undefined): string | undefined {
-  if (!isFolder(cwd)) return 'that folder does not exist; correct `cwd:` of this server in the catalog';
+  if (!isFolder(cwd)) return 'that folder does not exist; correct `cwd:` of this server';
   if (code === 'ENOENT') {
     if (command.includes('/'))
       return kindOf(resolve(cwd, command)) === undefined
-        ? 'there is no such file; correct `command:` of this server in the catalog'
+        ? 'there is no such file; correct `command:` of this server'
         : 'the interpreter that its first line names does not exist; install it, or correct that line';
     return (
       `there is no such program on its PATH (${env.PATH ?? 'not set'}); install it, write its full path as ` +

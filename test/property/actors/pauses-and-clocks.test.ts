@@ -138,3 +138,13 @@ test('a parked server is tried again when its time has passed, whatever the cloc
   expect(parking.isOpen).toBe(true);
   clock.mockRestore();
 });
+
+test('only a server of the catalog, which an address reaches, is said to be started by an operator', () => {
+  const refusalOf = (id: string) => {
+    const parking = new CircuitBreaker(id, true);
+    parking.open(steadyNow() + 60_000, 'it failed');
+    return parking.refusal()?.message;
+  };
+  expect(refusalOf('files')).toContain('POST /servers/files/start');
+  expect(refusalOf('clerk/files')).toMatch(/^server clerk\/files is parked .* in \d+ s: it failed$/);
+});
