@@ -75,10 +75,11 @@ export class Approvals {
   async #decide(
     found: StoredApproval,
     state: PeopleDecide | 'expired',
-    decision: DecisionBody,
+    said: DecisionBody,
     wakesRun: boolean,
   ): Promise<DecidedApproval> {
     const { store, log } = this.#options;
+    const decision = this.#withoutSecrets(said);
     const { id, run } = found;
     const body = bodyOf(found);
     const emit = [
@@ -111,6 +112,12 @@ export class Approvals {
       const outcome = { state: 'approved', decision, at: found.decidedAt, undone } as const;
       return this.#outcomeRows(found, bodyOf(found), outcome);
     });
+  }
+
+  /** The comment is told in chats, to the run and in the record. */
+  #withoutSecrets(said: DecisionBody): DecisionBody {
+    const { comment } = said;
+    return comment === undefined ? said : { ...said, comment: this.#options.redact(comment) };
   }
 
   #outcomeRows({ id, run }: StoredApproval, body: ApprovalBody, outcome: ShownOutcome): readonly NewEvent[] {

@@ -50,11 +50,12 @@ test('a secret of the configuration is shown to nobody, in the question and in w
   if (asked === undefined) throw new Error('nothing was asked');
   await until('the question has left', () => it.shown.length === 1);
   expect(it.shown[0]?.text).toContain('"key": "***"');
-  await it.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
+  const comment = 'the key is s3cret-value';
+  const { approval } = await it.approvals.decide(asked, 'approved', { by: 'ben', via: 'api', comment });
   await it.reached('a:1', 'done');
   await it.saidTo('a:1');
   expect(it.shown[0]).toMatchObject({ changes: 1 });
-  expect(JSON.stringify(it.shown)).not.toContain('s3cret-value');
+  expect(JSON.stringify([it.shown, approval.decision])).not.toContain('s3cret-value');
 });
 
 test('what is over its time has expired, and the run goes on by itself (APV2)', async () => {
