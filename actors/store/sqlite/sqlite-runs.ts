@@ -12,11 +12,12 @@ import { indexedBy, LOOKED_AT, type Newest, newestOf } from './newest-records.ts
 import { type SqliteConnection, type SqlValue, type Statement, storable } from './sqlite-connection.ts';
 
 const PAGE_LIMIT = 1_000;
-/** Of the rows of one call, in UTF-16 units; one may go beyond. */
+/** Bytes of the rows of one call; one alone may have more. */
 const READ_AT_ONCE = 8 * 1024 * 1024;
 const NAME_LENGTH = 256;
 const MAX_ROWS = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
+const SEQ_OF_ID = '(SELECT seq FROM delivery WHERE id = ?)';
 
 type RunRow = readonly [seq: number, id: string, kind: string, name: string, figures: string, steps: number];
 
@@ -44,7 +45,10 @@ export class SqliteRuns {
     );
     this.#mark = connection.prepare('UPDATE delivery SET has_progress = 1 WHERE seq = ?');
     this.#rows = connection.prepare(
-      'SELECT n, at, text FROM step WHERE seq = (SELECT seq FROM delivery WHERE id = ?) AND n > ? ORDER BY n LIMIT 1000',
+      `SELECT n, at, text FROM step WHERE seq = ${SEQ_OF_ID} AND n > ?
+         AND (n = ? + 1 OR total <= ${READ_AT_ONCE} +
+           (SELECT coalesce(max(total), 0) FROM step WHERE seq = ${SEQ_OF_ID} AND n = ?))
+       ORDER BY n LIMIT 1000`,
     );
     this.#one = connection.prepare(
       `SELECT ${columns} FROM run JOIN delivery ON delivery.seq = run.seq WHERE delivery.id = ?`,
@@ -87,14 +91,8 @@ export class SqliteRuns {
   }
 
   steps(id: string, after: number): readonly Step[] {
-    const found: Step[] = [];
-    let room = READ_AT_ONCE;
-    for (const [n, at, text] of this.#rows.all([storable(id), after])) {
-      if (room <= 0) break;
-      room -= text.length;
-      found.push({ n, at, text });
-    }
-    return found;
+    const key = storable(id);
+    return this.#rows.all([key, after, after, key, after]).map(([n, at, text]) => ({ n, at, text }));
   }
 
   run(id: string, deliveryOf: (id: string) => Delivery | undefined): Run | undefined {

@@ -52,6 +52,19 @@ test('what is pending is cancelled with a run that ends the process too often (S
   await opened.store.close();
 });
 
+test('a journal is read in parts of 8 MiB at most, and a larger row by itself', async () => {
+  const { store } = openEngineStore({ file: newFile() });
+  const turn = await appendClaimed(store, eventOf('a:1', 'k'));
+  const row = (megabytes: number) => JSON.stringify('x'.repeat(megabytes * 1024 * 1024));
+  const steps = [row(5), row(2), row(5), row(9), '1', '2'];
+  await commitOne(store, resultOf(turn, 'checkpoint', { steps, run: RUN }));
+  const parts: number[][] = [];
+  for (let after = 0; after < steps.length; after = parts.at(-1)?.at(-1) ?? steps.length)
+    parts.push((await store.steps('a:1', after)).map(({ n }) => n));
+  expect(parts).toEqual([[1, 2], [3], [4], [5, 6]]);
+  await store.close();
+});
+
 test('a journal that would become too large is refused before anything is written, and removed at once (SQR2)', async () => {
   const file = newFile();
   const opened = openEngineStore({ file, retentionMs: 1_000 });
