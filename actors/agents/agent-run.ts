@@ -56,7 +56,8 @@ export class AgentRun {
 
   async work(): Promise<AgentReply | Parked> {
     const { runtime, context, journal } = this.#options;
-    this.#watchTime();
+    // Before it has begun it waits for its servers, which may come up at the next attempt: its own time is that of its work.
+    if (this.#begun !== undefined) this.#watchTime();
     const readAnswer = answerReader(runtime.output_schema);
     try {
       for (;;) {
@@ -97,7 +98,8 @@ export class AgentRun {
     const { job, journal } = this.#options;
     switch (next.do) {
       case 'begin':
-        journal.add(await begunRow(this.#options, this.#signal));
+        journal.add(await begunRow(this.#options, this.#signal, this.#leftMs()));
+        this.#watchTime();
         return undefined;
       case 'note':
         journal.add(...next.rows);

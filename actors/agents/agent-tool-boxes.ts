@@ -69,13 +69,13 @@ class AgentToolBox implements ToolBox {
     this.#patterns = patterns;
   }
 
-  async list(signal: AbortSignal): Promise<readonly FoundTool[]> {
+  async list(signal: AbortSignal, timeoutMs: number): Promise<readonly FoundTool[]> {
     const giveUp = new AbortController();
     const either = AbortSignal.any([signal, giveUp.signal]);
     // One request for each server.
     setMaxListeners(0, either);
     try {
-      const lists = await Promise.all(this.#servers.map((server) => this.#listOf(server, either)));
+      const lists = await Promise.all(this.#servers.map((server) => this.#listOf(server, either, timeoutMs)));
       return boundedTools(this.#agent, lists.flat());
     } finally {
       // One has failed: the others are not waited for.
@@ -106,10 +106,11 @@ class AgentToolBox implements ToolBox {
     this.#leases.clear();
   }
 
-  async #listOf(from: AgentServer, signal: AbortSignal): Promise<FoundTool[]> {
+  async #listOf(from: AgentServer, signal: AbortSignal, leftMs: number): Promise<FoundTool[]> {
     const isInScope = await this.#scopeOf(from);
     const server = await this.#reach(from);
-    const listed = await this.#services.client.listTools({ server, signal, timeoutMs: LIST_MS });
+    const timeoutMs = Math.min(LIST_MS, leftMs);
+    const listed = await this.#services.client.listTools({ server, signal, timeoutMs });
     const tools = new Map<string, FoundTool>();
     for (const item of listed) {
       const tool = foundTool(from.name, item);

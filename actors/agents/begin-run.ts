@@ -13,6 +13,8 @@ import type { FoundTool, ToolBox } from './tool-box.ts';
 import { policyOf } from './tool-policy.ts';
 
 const NONCE_BYTES = 9;
+/** What it waits for is told before the time of the attempt ends it without a word. */
+const OF_THE_TIME = 0.9;
 
 interface Beginning {
   readonly job: Job;
@@ -21,12 +23,14 @@ interface Beginning {
   readonly onTools?: (found: readonly FoundTool[]) => void;
 }
 
-/** The first row. Rejects with a HandlerError while its tools cannot be listed. */
+/** The first row, within the time that is left. Rejects with a HandlerError while its tools cannot be listed. */
 export async function begunRow(
   { job, runtime, tools, onTools }: Beginning,
   signal: AbortSignal,
+  leftMs: number,
 ): Promise<JournalRow> {
-  const offered = runtime.servers.length === 0 ? undefined : await found(job, tools, signal);
+  const offered =
+    runtime.servers.length === 0 ? undefined : await found(job, tools, signal, leftMs * OF_THE_TIME);
   if (offered !== undefined) onTools?.(offered);
   return {
     kind: 'begun',
@@ -38,9 +42,14 @@ export async function begunRow(
   };
 }
 
-async function found({ agent }: Job, tools: ToolBox, signal: AbortSignal): Promise<readonly FoundTool[]> {
+async function found(
+  { agent }: Job,
+  tools: ToolBox,
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<readonly FoundTool[]> {
   try {
-    return await tools.list(signal);
+    return await tools.list(signal, timeoutMs);
   } catch (error) {
     if (signal.aborted || !(error instanceof GatewayError || error instanceof RpcFault)) throw error;
     const isFinal = error instanceof GatewayError && error.code === 'ERR_TOO_MANY_TOOLS';

@@ -27,7 +27,7 @@ export class RunJournal {
   readonly #context: Context;
   readonly #rows: JournalRow[];
   readonly #workedBefore: number;
-  readonly #startedAt = performance.now();
+  #startedAt = performance.now();
   /** Rows that are not on their way yet. */
   #unwritten: string[] = [];
   /** Of all rows, in bytes. */
@@ -54,7 +54,7 @@ export class RunJournal {
     return this.#rows;
   }
 
-  /** In all attempts, waiting for people and for the disk left out; in milliseconds. */
+  /** In all attempts, from the first row on, waiting for people and for the disk left out; in milliseconds. */
   get workedMs(): number {
     const now = performance.now();
     const waitedMs = this.#writingMs + now - (this.#writingSince ?? now);
@@ -72,6 +72,7 @@ export class RunJournal {
   /** Throws a HandlerError for a row that is too long, and takes none of them then. */
   add(...rows: readonly JournalRow[]): void {
     const texts = rows.map((row) => this.#textOf(row));
+    if (this.#rows.length === 0) this.#startedAt = performance.now();
     this.#rows.push(...rows);
     this.#unwritten.push(...texts);
     this.#size += sizeOf(texts);

@@ -29,10 +29,10 @@ export interface CallOptions {
 
 export interface ToolBox {
   /**
-   * What the servers offer and the agent may see, in a fixed order. Rejects with TooManyToolsError, which no other try
+   * What the servers offer and the agent may see, in a fixed order; each of them has so long to say it. Rejects with TooManyToolsError, which no other try
    * mends, and with a GatewayError or an RpcFault while one of the servers cannot be asked.
    */
-  list(signal: AbortSignal): Promise<readonly FoundTool[]>;
+  list(signal: AbortSignal, timeoutMs: number): Promise<readonly FoundTool[]>;
   /**
    * Rejects with a GatewayError or an RpcFault for a call that was not answered. One whose error says `isUnsent` was certainly
    * never made.

@@ -133,8 +133,11 @@ export class InProcessClient {
     };
     const onAbort = () => giveUp(signal?.reason);
     const onTime = () => {
-      const late = new DeadlineError(`${method} took more than ${timeoutMs} ms`);
-      giveUp(running?.isUnsent === true ? new UnsentError(late) : late);
+      const isUnsent = running?.isUnsent === true;
+      const where = target === undefined ? '' : ` at server ${target.id}`;
+      const why = isUnsent && target !== undefined ? whyUnsent(target) : '';
+      const late = new DeadlineError(`${method}${where} took more than ${Math.round(timeoutMs)} ms${why}`);
+      giveUp(isUnsent ? new UnsentError(late) : late);
     };
     const timer = setTimeout(onTime, timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -145,6 +148,10 @@ export class InProcessClient {
       signal?.removeEventListener('abort', onAbort);
     }
   }
+}
+
+function whyUnsent({ state, lastError }: ManagedServer): string {
+  return `: the server is ${state}${lastError === undefined ? '' : `, and failed last: ${lastError.message}`}`;
 }
 
 /** The way back of one request. */

@@ -73,7 +73,7 @@ const running = (id: string) =>
 
 test('an agent works with the file servers of this project and of others, and with the reference server', async () => {
   const box = boxes.open('clerk', servers, ['read_text_file', 'ours/*_file', 'everything/*']);
-  const tools = await box.list(signal);
+  const tools = await box.list(signal, 60_000);
   const of = (server: string) => tools.filter((tool) => tool.server === server).map(({ tool }) => tool);
   expect(of('theirs')).toEqual(['read_text_file']);
   expect(of('ours')).toContain('write_file');

@@ -28,6 +28,7 @@ const written: Record<string, Record<string, unknown>> = {
   brief: described('brief', { idle_timeout_seconds: 0.2 }),
   broken: fault('exits-at-once', { restart: { intensity: 1, min_backoff_ms: 1, park_seconds: 60 } }),
   deaf: fault('hangs-at-initialize', { request_timeout_seconds: 0.3 }),
+  silent: fault('hangs-at-initialize'),
   narrow: described('narrow', { pool: { in_flight: 1, waiting: 1 } }),
 };
 const inCatalog = ['shop', 'off'];
@@ -81,7 +82,7 @@ const pidOf = async (box: ReturnType<AgentToolBoxes['open']>, server: string) =>
 
 test('an agent sees the tools of its own servers and of the catalog, in the order in which it names them', async () => {
   const box = boxes.open('clerk', [ofCatalog('shop'), own('own')], []);
-  const tools = (await box.list(never)).map(({ server, tool }) => `${server}/${tool}`);
+  const tools = (await box.list(never, 10_000)).map(({ server, tool }) => `${server}/${tool}`);
   const names = ['result', 'meta', 'pid', 'count', 'hang', 'crash'];
   // What the catalog denies, it denies to agents too.
   const ofShop = names.filter((name) => name !== 'crash');
@@ -92,7 +93,7 @@ test('an agent sees the tools of its own servers and of the catalog, in the orde
 test('what a server or an agent does not name is neither seen nor called (TB1)', async () => {
   const servers = [ofCatalog('shop', { tools: { allow: ['*'], deny: ['h*'] } }), own('own')];
   const box = boxes.open('clerk', servers, ['pid', 'shop/[mh]*']);
-  const tools = (await box.list(never)).map(({ server, tool }) => `${server}/${tool}`);
+  const tools = (await box.list(never, 10_000)).map(({ server, tool }) => `${server}/${tool}`);
   expect(tools).toEqual(['shop/meta', 'shop/pid', 'own/pid']);
   for (const [server, tool] of [
     ['own', 'meta'],
@@ -230,7 +231,7 @@ describe('a call that was certainly never made says so (IPC4)', () => {
 
 test('no tools are listed while one of the servers cannot be asked (TB2)', async () => {
   const box = boxes.open('clerk', [own('own'), own('broken')], []);
-  await expect(box.list(never)).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
+  await expect(box.list(never, 10_000)).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
   box.release();
 });
 
@@ -249,3 +250,14 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test('a server that does not come up in time is named, with what is the matter with it (TB2)', async () => {
+  const box = boxes.open('clerk', [own('own'), own('silent')], []);
+  await expect(box.list(never, 200)).rejects.toMatchObject({
+    code: 'ERR_DEADLINE',
+    message: expect.stringMatching(
+      /^tools\/list at server clerk\/silent took more than 200 ms: the server is starting/,
+    ),
+  });
+  box.release();
+});

@@ -326,6 +326,26 @@ describe('an agent with a model', () => {
     expect(performance.now() - startedAt).toBeLessThan(290);
   });
 
+  it('fails to be tried again while its tools cannot be listed, and its time begins when they are', async () => {
+    let given = 0;
+    const world = new AgentWorld({
+      answer: () => says('Here.'),
+      runtime: aRuntime({ timeout_seconds: 0.2 }),
+      list: async (timeoutMs) => {
+        given = timeoutMs;
+        await sleep(world.opened === 1 ? timeoutMs : 250);
+        if (world.opened === 1) throw new DeadlineError('tools/list at server reviewer/files took too long');
+        return [read];
+      },
+    });
+    await expect(world.attempt()).rejects.toMatchObject({
+      isFinal: false,
+      message: expect.stringContaining('cannot list its tools: tools/list at server reviewer/files'),
+    });
+    expect(given).toBeLessThan(200);
+    expect(await world.attempt()).toMatchObject({ text: 'Here.' });
+  });
+
   it('may call nothing in the last answer that it may have (PN5)', async () => {
     const world = new AgentWorld({
       answer: reader,
