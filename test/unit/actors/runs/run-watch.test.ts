@@ -260,3 +260,15 @@ test('RST1: for whoever does not read nothing more is read, and of the text the 
   expect(run.read.length - before).toBeLessThanOrEqual(1);
   expect(shown(run.events)).toEqual(['=One']);
 });
+
+test('what the agent says is told as it is, as every answer is; of what is shown beside it secrets are struck out', async () => {
+  const { begin, events, write } = started();
+  write(answerRow('It is hunter2-secret.', ['c1']), called('c1'), result('c1', 'hunter2-secret'));
+  await begin();
+  await expect.poll(() => events.length).toBe(4);
+  expect(events.find(({ event }) => event === 'text')).toEqual({
+    event: 'text',
+    text: 'It is hunter2-secret.',
+  });
+  expect(JSON.stringify(events.filter(({ event }) => event === 'tool'))).not.toContain('hunter2');
+});
