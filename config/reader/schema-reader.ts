@@ -34,6 +34,8 @@ export class SchemaReader {
   readonly #otherNames = new Map<string, readonly string[]>();
   /** Paths of the fields that have an error. */
   readonly #faulty: string[] = [];
+  /** Paths of the fields whose value is of a variable that is not set. */
+  readonly #unset: string[] = [];
 
   readonly #prefix: string;
 
@@ -83,6 +85,11 @@ export class SchemaReader {
   /** Whether an error of this field, or of one below it, was reported. */
   isFaulty(path: string): boolean {
     return this.#faulty.some((each) => each === path || isBelow(each, path));
+  }
+
+  /** Whether this field, or one below it, has no value here since a variable is not set. */
+  isUnset(path: string): boolean {
+    return this.#unset.some((each) => each === path || isBelow(each, path));
   }
 
   /** A problem at a field's value, or at the nearest enclosing field that was written. */
@@ -182,6 +189,7 @@ export class SchemaReader {
     const { text, used, names, faults } = substitute(String(scalar.value), this.#env);
     if (isSecret) this.#secrets.add(text);
     for (const fault of faults) {
+      if (fault.isUnset) this.#unset.push(path);
       const at = scalar.offset + referenceOffset(written, fault.reference);
       const message =
         isSecret || isKeyName.test(path) || isKeyName.test(fault.name)

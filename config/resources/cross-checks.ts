@@ -71,7 +71,8 @@ function checkAgents(
 function checkTypes(resources: readonly ReadResource[]): void {
   const ofType = new Map<Trigger['type'], ReadOfType<object>[]>();
   for (const { reader, trigger } of resources) {
-    if (trigger === undefined) continue;
+    // What is not known here is neither the same as another trigger's nor different from it.
+    if (trigger === undefined || reader.isUnset('spec.config')) continue;
     const all = ofType.get(trigger.type) ?? [];
     ofType.set(trigger.type, all);
     all.push({ reader, trigger });

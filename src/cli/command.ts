@@ -19,7 +19,7 @@ export interface Program<Options> {
 
 /** Reads the arguments after the program's name. Help, version and usage errors have been printed when it says exit. */
 export function parseProgram<Options>(program: Program<Options>, args: readonly string[]): Parsed<Options> {
-  const command = new Command(program.name).description(program.description);
+  const command = new Command(program.name).description(program.description).allowExcessArguments(false);
   program.declare(command);
   command
     .version(program.version, '-V, --version', 'print the version')
@@ -27,7 +27,6 @@ export function parseProgram<Options>(program: Program<Options>, args: readonly 
     .addHelpText('after', program.after)
     .showHelpAfterError('(--help explains the options)')
     .configureOutput({ outputError: (text, write) => write(withoutValue(text)) })
-    .allowExcessArguments(false)
     .exitOverride();
   try {
     command.parse([...args], { from: 'user' });

@@ -8,6 +8,7 @@ import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { counted } from '../views/figures.ts';
 import { print, printJson } from '../views/output.ts';
+import { printable } from '../views/terminal-text.ts';
 import { printProblems } from './check.ts';
 import { isGood, readResourceFiles } from './resource-files.ts';
 
@@ -35,9 +36,13 @@ export async function validate(args: readonly string[], version: string): Promis
       after,
       declare: (command) =>
         command
+          .allowExcessArguments()
           .option('-f, --file <path...>', 'a file, or a folder with files; may be given several times')
           .option('--json', 'print the result as JSON'),
       read: (command) => {
+        const [word] = command.args;
+        if (word !== undefined)
+          return command.error(`error: files and folders stand after -f: validate -f ${printable(word)}`);
         const { file, json } = command.opts<{ file?: readonly string[]; json?: boolean }>();
         if (file === undefined)
           return command.error("error: required option '-f, --file <path...>' not specified");

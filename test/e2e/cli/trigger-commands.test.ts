@@ -220,6 +220,29 @@ describe('validate', () => {
     expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('gone')]);
     expect((await runMain(['validate'])).code).toBe(2);
   });
+
+  test('bots whose tokens are variables that are not set here are not compared', async () => {
+    const bots = ['one', 'two'].map((name, index) => {
+      const file = join(folder, `bot-${name}.yaml`);
+      const config = `{bot_token: "\${BOT_${name}}", mode: ${index === 0 ? 'polling' : 'webhook, secret_token: abc-4711'}}`;
+      const spec = `{type: BotMessenger, config: ${config}, default_agent: clerk}`;
+      writeFileSync(
+        file,
+        `apiVersion: example.com/v1\nkind: Trigger\nmetadata: {name: ${name}}\nspec: ${spec}\n`,
+      );
+      return ['-f', file];
+    });
+    const { code, stdout, stderr } = await runMain(['validate', ...bots.flat(), ...files], { env: bare });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('6 triggers and 2 agents are good')]);
+    expect(stderr).toMatch(/bot-one\.yaml:4:\d+: warning: .*BOT_one is not set/);
+    expect(stderr).toMatch(/bot-two\.yaml:4:\d+: warning: .*BOT_two is not set/);
+    expect(stderr).not.toContain('same');
+  });
+
+  test('says where a file belongs that stands without -f', async () => {
+    const { code, stderr } = await runMain(['validate', 'agents/']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('validate -f agents/')]);
+  });
 });
 
 describe('run trigger', () => {
