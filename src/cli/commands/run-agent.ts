@@ -10,7 +10,7 @@ import { declareFiles, FILES_HELP } from '../chat/local-files.ts';
 import { complainOf, troubles, waitingLine } from '../chat/troubles.ts';
 import { complain } from '../views/output.ts';
 import { isTerminal, paintFor } from '../views/paint.ts';
-import { leftLine } from '../views/run-views.ts';
+import { leftLine, UNENDED_LINE } from '../views/run-views.ts';
 import { printable, printableLines } from '../views/terminal-text.ts';
 import { explainUnknownAgent } from './get-operations.ts';
 import type { Operation, Situation } from './operation.ts';
@@ -114,6 +114,7 @@ async function answerOf(
     if (!run.left.aborted) throw error;
     for (const approval of asked) complain(waitingLine(approval, question.agent, endsWithIt));
     if (run.goesOn && !endsWithIt) complain(printable(leftLine(run.id ?? '')));
+    if (run.goesOn && endsWithIt && asked.length === 0) complain(UNENDED_LINE);
     return { ...last, approvals: asked.map((each) => each.id) };
   } finally {
     clearTimeout(timer);

@@ -58,6 +58,9 @@ export const retryLine = ({ reason, in_ms }: { readonly reason: string; readonly
 
 export const leftLine = (id: string): string => `the run goes on: "runs show ${id}" tells how it ends`;
 
+export const UNENDED_LINE =
+  'the run had not ended, and ends with this command; --wait says how long it may take';
+
 export const CUT_LINE = 'the connection to the gateway was cut; it is made again';
 
 export function runLine({ id, state }: Pick<RunRecord, 'id' | 'state'>): string {

@@ -89,6 +89,15 @@ describe('run agent', () => {
     expect([code, stdout, stderr]).toEqual([0, 'You said hello.\n', '']);
     const after = readdirSync(tmpdir()).filter((name) => name.startsWith('actor-gateway-local-'));
     expect(after.filter((name) => !before.includes(name))).toEqual([]);
+
+    const away = join(folder, 'away.yml');
+    const spec = '{runtime: {http: {url: "http://127.0.0.1:9/"}}}';
+    writeFileSync(away, `apiVersion: example.com/v1\nkind: Agent\nmetadata: {name: away}\nspec: ${spec}\n`);
+    const late = await runMain(['run', 'agent', 'away', '--input', 'x', '-f', away, '--wait', '0.5'], {
+      env,
+    });
+    expect([late.code, late.stdout]).toEqual([1, '']);
+    expect(late.stderr).toContain('the run had not ended, and ends with this command');
   });
 
   test('says what is wrong with the files, with exit code 2', async () => {
