@@ -77,7 +77,8 @@ function rowsOf(
 ): readonly NewEvent[] {
   const { outbound } = adapter;
   if (outbound === undefined) return [];
-  const message: OutboundMessage = { ...words, target, action };
+  // Of several questions, and of an answer behind them, none takes the place of another.
+  const message: OutboundMessage = { ...words, target, action, isApart: true };
   const origin = { eventId: run, trace, about: `approval/${id}/${about}` };
   return outboxRows(outbound, accountOf(adapter, trigger), trigger, message, origin);
 }

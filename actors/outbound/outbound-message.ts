@@ -73,4 +73,9 @@ export interface OutboundMessage {
   readonly expiresAt?: number | undefined;
   /** Whether what looks like a mention in the text may notify anybody (mentions.ts). @default 'none' */
   readonly mentions?: 'none' | 'allow' | undefined;
+  /**
+   * It is no answer, and stays beside the answer: a platform that has one place for whatever answers an event does not put it there.
+   * @default false
+   */
+  readonly isApart?: boolean | undefined;
 }

@@ -2,8 +2,8 @@
 //
 // CCM1  the whole text arrives, in parts; what has no form here, or is beyond a limit, stands in it in words. Title, fields and
 //      choices stand below the last part.
-// CCM2  the first part of whatever is said of an interaction takes the place of "thinking …", and of what was said of it before:
-//      to do that again does no harm. Only further parts are messages of their own.
+// CCM2  the first part of whatever answers an interaction takes the place of "thinking …", and of what was answered before: to do
+//      that again does no harm. Only further parts are messages of their own, and so is, as one of the bot, what is apart from answers.
 // CCM3  a message that may take the place of another one says of each of its members what it is: the platform keeps the others.
 
 import { UnrenderableError } from '../../outbound/delivery-error.ts';
@@ -39,11 +39,11 @@ const EVERYBODY = ['users', 'roles', 'everyone'];
 
 /** Throws UnrenderableError. */
 export function communityMessages(message: OutboundMessage): readonly CommunityMessage[] {
-  const { target, action } = message;
+  const { target, action, isApart = false } = message;
   if (action.do === 'react') throw new UnrenderableError('reactions cannot be set in this chat');
   return bodiesOf(message).map((body, index) => ({
     channel: target.place,
-    ...(target.repliesTo !== undefined && { interaction: target.repliesTo }),
+    ...(target.repliesTo !== undefined && !isApart && { interaction: target.repliesTo }),
     isFirst: index === 0,
     ...(action.do === 'edit' && index === 0 && { of: action.of }),
     body,

@@ -58,3 +58,15 @@ test.each<[Trigger, OutboundTarget, isEdited: boolean]>([
     ]);
   },
 );
+
+test('where one place is for all that answers an event, neither questions nor outcomes take it (CCM2)', () => {
+  const trigger = communityChatTrigger('t');
+  const adapter = adapters.ofType(trigger.type);
+  const target = { place: '1', repliesTo: '2', orderedWith: '1/2' };
+  const at = { adapter, trigger, target };
+  const { rows, question } = questionRows(at, origin, asked, 60_000);
+  if (question === undefined) throw new Error('nothing is asked');
+  const told = outcomeRows(at, origin, asked, question, { state: 'cancelled' });
+  for (const row of [...rows, ...told]) expect(renderedOf(row)).not.toHaveProperty('interaction');
+  expect(told.map(renderedOf)).toMatchObject([{ of: question.row }]);
+});
