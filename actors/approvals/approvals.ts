@@ -88,8 +88,8 @@ export class Approvals {
     ];
     const decided = await store.decide(id, { state, decision: JSON.stringify(decision), emit });
     if (decided === undefined) return { isFirst: false, approval: { ...found, state: 'cancelled' } };
-    const { by, via } = decision;
-    if (decided.isFirst) log.info({ approval: id, run, by, via, state }, 'an approval is decided');
+    const { by, via, operator } = decision;
+    if (decided.isFirst) log.info({ approval: id, run, by, via, operator, state }, 'an approval is decided');
     return decided;
   }
 
