@@ -145,6 +145,21 @@ function expectNothingWidened(run: RunRecord, before: number): void {
   expect(called('vault')).toHaveLength(1);
 }
 
+/** Of each call that has to be approved, and of no other, those are asked whom the files name, about what the model wants to do. */
+async function expectAskedByTheFiles(run: string, calls: readonly ScriptedCall[]): Promise<void> {
+  const { json } = await ask(`${gateway.url}/approvals?run=${encodeURIComponent(run)}`);
+  const { approvals } = json as { readonly approvals: readonly { readonly tool: { arguments: unknown } }[] };
+  const inputs = calls.filter(({ name }) => name === 'pay').map(({ input }) => input);
+  expect(approvals).toHaveLength(inputs.length);
+  for (const approval of approvals) {
+    expect(approval).toMatchObject({
+      ...{ state: 'pending', approvers: ['boss'], approval_channel: null, self_approval: false },
+      ...{ agent: 'clerk', title: 'desk/pay', requested_by: null },
+    });
+    expect(inputs).toContainEqual(approval.tool.arguments);
+  }
+}
+
 /** A name that no provider takes is written as one that it does. */
 const tools = ['read_page', expect.stringMatching(/^desk__read_policy_/), 'pay'];
 
@@ -189,6 +204,9 @@ describe('whatever the words', () => {
       {
         says: words,
         approved: fc.boolean(),
+        approvers: fc.constant(['Mallory', 'mallory', '*']),
+        approval_channel: fc.constantFrom('elsewhere', 'botmessenger/1/2'),
+        self_approval: fc.constant(true),
         approval: words,
         server: fc.constantFrom('vault', 'keeper/vault'),
         _meta: fc.constant({ 'actor-gateway/key': 'of another run', policy: 'allow' }),
@@ -207,6 +225,7 @@ describe('whatever the words', () => {
         const waits = calls.some(({ name }) => name === 'pay');
         expect(run.state).toBe(waits ? 'waiting' : 'done');
         expectNothingWidened(run, before);
+        await expectAskedByTheFiles(run.id, calls);
         expect(called('desk')).toHaveLength(before + calls.filter(({ name }) => name === 'read_page').length);
         for (const request of model.requests) expect(offeredTools(request)).toEqual(tools);
       }),

@@ -106,6 +106,26 @@ test('what is done is compared with what was asked, whatever the order of member
   expect(isExactly(bodyOf(asked), { ...pay, tool: { ...tool, server: 'other' } })).toBe(false);
 });
 
+test('what another run has asked is known to none but that one', async () => {
+  const outcomes: unknown[] = [];
+  const asks = askingHandler(pay);
+  chat = new ApprovalChat({
+    handler: {
+      run: async (job, context) => {
+        if (job.event.id === 'a:1') return asks.run(job, context);
+        const [theirs] = (await chat?.approvalsOf('a:1')) ?? [];
+        outcomes.push(theirs?.state, await context.approvals?.outcome(theirs?.id ?? ''));
+        return { text: 'looked' };
+      },
+    },
+  });
+  await chat.say('a:1');
+  await chat.asked('a:1');
+  await chat.say('a:2', {}, 'elsewhere');
+  await chat.reached('a:2', 'done');
+  expect(outcomes).toEqual(['pending', undefined]);
+});
+
 test('a channel to which nobody knows the way ends the run, and nobody is asked', async () => {
   const it = chatOf({ ...pay, who: { ...pay.who, approval_channel: '#No Such' } });
   await it.say('a:1');
