@@ -110,6 +110,8 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/automation-swept',
     'agents/agent-approvals',
     'agents/agent-approvals-killed',
+    'agents/agent-cancelled',
+    'agents/agent-killed-at-rows',
     'agents/agent-memory',
     'agents/agent-reloads',
     'agents/agent-servers',
@@ -181,6 +183,7 @@ const slow = [
   'cli/operator-commands',
   'inspector/inspector-sessions',
   'eras/era-bridge',
+  'agents/agent-killed-at-rows',
 ];
 
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
