@@ -114,6 +114,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'agents/agent-killed-at-rows',
     'agents/agent-memory',
     'agents/agent-reloads',
+    'agents/agent-runs-shuffled',
     'agents/agent-servers',
     'agents/agent-stops',
     'servers/children',
