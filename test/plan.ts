@@ -185,6 +185,7 @@ const slow = [
   'inspector/inspector-sessions',
   'eras/era-bridge',
   'agents/agent-killed-at-rows',
+  'agents/agent-runs-shuffled',
 ];
 
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
