@@ -143,7 +143,7 @@ async function readResource(
 
 function kindFault(root: YamlTree, kind: string | undefined): string {
   if (root.kind !== 'map') return 'expected a resource: a mapping with apiVersion, kind, metadata and spec';
-  if (kind === undefined) return 'required, but missing; expected Trigger or Agent';
+  if (kind === undefined) return `required, but missing; ${missingKindAdvice(root)}`;
   if (kind === 'Daemon')
     return "is a gateway's own file, which --config FILE --check checks; expected Trigger or Agent";
   const unsupported = Object.hasOwn(unsupportedKinds, kind) ? unsupportedKinds[kind] : undefined;
@@ -153,6 +153,16 @@ function kindFault(root: YamlTree, kind: string | undefined): string {
   return near === undefined
     ? 'there is no kind of that name; expected Trigger or Agent'
     : `there is no kind of that name; did you mean ${near}?`;
+}
+
+/** Others write an agent without a head, or several in one mapping. */
+function missingKindAdvice(root: YamlTree): string {
+  const head = 'apiVersion: example.com/v1, kind: Agent, metadata: { name: NAME }, and under spec';
+  if (memberOf(root, 'spec') !== undefined) return 'expected Trigger or Agent';
+  if (memberOf(root, 'model') !== undefined) return `an agent is written as ${head} what stands here`;
+  if (memberOf(root, 'agents') !== undefined)
+    return `agents are documents of their own, each written as ${head} what stands here under its name`;
+  return 'expected Trigger or Agent';
 }
 
 /** A message names events, agents and the like as they were written; one of them may have come from a variable (A9). */

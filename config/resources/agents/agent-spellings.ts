@@ -14,7 +14,7 @@ import {
 import type { YamlMap, YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
 import { memoryMeant } from './memory-spellings.ts';
 import { serversOutOfTools } from './servers-in-tools.ts';
-import { toolServersMeant, toolsMeant } from './tool-spellings.ts';
+import { serversListed, toolServersMeant, toolsMeant } from './tool-spellings.ts';
 
 const aliases: Readonly<Record<string, string>> = {
   instructions: 'system_prompt',
@@ -47,13 +47,28 @@ const refused: Readonly<Record<string, string>> = {
   tags: 'stand in metadata.labels',
   resources: 'have no effect here: the gateway runs agents itself; take them out',
   agents: 'make it a fleet, and fleets are not supported',
+  response_format: 'is written as output_schema, with a JSON Schema',
+  stream: 'has no effect: answers always come in pieces; take it out',
+};
+
+const modelSettingFault = `is not passed on to models; what is: ${modelSettings.join(', ')}`;
+const ofProvider = 'belongs to the provider: write it under providers of the gateway file';
+/** What others say of a model, beside it or among its settings. */
+const refusedOfModel: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(['api_key', 'apiKey', 'base_url', 'baseUrl'].map((key) => [key, ofProvider])),
+  ...Object.fromEntries(
+    ['top_p', 'topP', 'top_k', 'topK', 'seed', 'stop', 'frequency_penalty', 'presence_penalty'].map((key) => [
+      key,
+      modelSettingFault,
+    ]),
+  ),
 };
 
 /** The mapping in the words of the schema; reports what has none. `path` is where it stands. */
 export function agentMeant(reader: SchemaReader, written: YamlTree, path: string): YamlTree {
   if (written.kind !== 'map') return written;
   reader.alsoKnown(path, Object.keys(aliases));
-  const allowed = withoutRefused(reader, written, path, refused);
+  const allowed = withoutRefused(reader, written, path, { ...refusedOfModel, ...refused });
   let spec = renamed(reader, allowed, path, (key) =>
     Object.hasOwn(aliases, key) ? aliases[key] : undefined,
   );
@@ -61,6 +76,7 @@ export function agentMeant(reader: SchemaReader, written: YamlTree, path: string
   spec = lifted(reader, spec, path, 'modelParams');
   spec = modelMeant(reader, spec, path);
   spec = memoryMeant(reader, spec, path);
+  spec = withMember(spec, 'mcp_servers', (servers) => serversListed(reader, servers, path)) as YamlMap;
   spec = serversOutOfTools(reader, spec, path);
   const withServers = withMember(spec, 'mcp_servers', (servers) => toolServersMeant(reader, servers, path));
   return withMember(withServers, 'tools', (tools) => toolsMeant(reader, tools, path));
@@ -104,7 +120,10 @@ function withSettings(
     const at = joinPath(from, key);
     reader.place(at, keyOffset, value.offset);
     if (!modelSettings.includes(key))
-      reader.reportKey(at, `is not passed on to models; what is: ${modelSettings.join(', ')}`);
+      reader.reportKey(
+        at,
+        Object.hasOwn(refusedOfModel, key) ? (refusedOfModel[key] ?? '') : modelSettingFault,
+      );
     else if (memberOf(spec, key) !== undefined)
       reader.reportKey(at, `is there twice: ${joinPath(path, key)} too`);
     else return true;

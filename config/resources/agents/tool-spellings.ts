@@ -19,6 +19,29 @@ const builtInElsewhere = new Set([
   ...['argocd', 'flux', 'aws', 'gcloud', 'az', 'slack', 'github', 'pagerduty', 'prometheus', 'grafana'],
 ]);
 
+/** Servers by name, as the files of desktop clients have them, as a list. */
+export function serversListed(reader: SchemaReader, servers: YamlTree, path: string): YamlTree {
+  if (servers.kind !== 'map') return servers;
+  const items = servers.pairs.map(({ key, keyOffset, value }, index): YamlTree => {
+    const settings = value.kind === 'map' ? value.pairs : [];
+    const within = memberOf(value, 'name') ?? memberOf(value, 'server');
+    if (within !== undefined && textOf(within) !== key) {
+      const at = joinPath(joinPath(path, 'mcp_servers'), index);
+      reader.place(at, keyOffset, within.offset);
+      reader.report(
+        at,
+        `is under the name ${key} already; take this one out, or write the servers as a list`,
+      );
+    }
+    const name = { kind: 'scalar', offset: keyOffset, end: keyOffset, value: key } as const;
+    const others = settings.filter((pair) => pair.key !== 'name');
+    const hasServer = memberOf(value, 'server') !== undefined;
+    const pairs = hasServer ? others : [{ key: 'name', keyOffset, value: name }, ...others];
+    return { kind: 'map', offset: keyOffset, pairs };
+  });
+  return { kind: 'list', offset: servers.offset, items };
+}
+
 /** Entries of `mcp_servers`: `transport` is `type`, and a list of tools is what is allowed. */
 export function toolServersMeant(reader: SchemaReader, servers: YamlTree, path: string): YamlTree {
   if (servers.kind !== 'list') return servers;
@@ -43,7 +66,10 @@ function allowing(tools: YamlTree): YamlMap {
   };
 }
 
-/** Items of `tools`: `- name: x` is `- x`. What would be built in is refused. */
+/** With nothing else an item of `tools` is a name. */
+const plainKeys = ['name', 'server', 'enabled', 'description', 'source'];
+
+/** Items of `tools`: `- name: x` is `- x`, or `- s/x` where its server is named. What would be built in is refused. */
 export function toolsMeant(reader: SchemaReader, tools: YamlTree, path: string): YamlTree {
   if (tools.kind !== 'list') return tools;
   const items = tools.items.flatMap((item, index) => {
@@ -51,10 +77,12 @@ export function toolsMeant(reader: SchemaReader, tools: YamlTree, path: string):
     const at = joinPath(joinPath(path, 'tools'), index);
     reader.place(at, item.offset, item.offset);
     const name = textOf(memberOf(item, 'name'));
-    const isPlain = item.pairs.every(({ key }) => ['name', 'enabled', 'description', 'source'].includes(key));
+    const isPlain = item.pairs.every(({ key }) => plainKeys.includes(key));
+    const server = textOf(memberOf(item, 'server'));
     const enabled = memberOf(item, 'enabled');
     if (enabled?.kind === 'scalar' && enabled.value === false) return [];
-    if (name !== undefined && isPlain) return [scalarLike(memberOf(item, 'name') ?? item, name)];
+    if (name !== undefined && isPlain)
+      return [scalarLike(memberOf(item, 'name') ?? item, server === undefined ? name : `${server}/${name}`)];
     reader.report(at, mappingFault(item));
     return [];
   });

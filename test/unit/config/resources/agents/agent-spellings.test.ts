@@ -155,6 +155,27 @@ tools:
     ]);
   });
 
+  test('may have its servers by name, as the files of desktop clients have them', async () => {
+    const { runtime, told } = await load(`model: google:m
+mcpServers:
+  files: { command: npx, args: [-y, files], env: { TOKEN: "\${VAULT_TOKEN}" } }
+  search: { url: "https://mcp.example.com/mcp", tools: [find] }
+  github: { server: github }
+tools:
+  - { type: MCP, config: { name: k, command: kube } }
+  - { name: read, server: files, source: mcp }
+  - find
+`);
+    expect(told).toEqual([]);
+    expect(runtime?.tools).toEqual(['k/*', 'files/read', 'find']);
+    expect(runtime?.servers).toMatchObject([
+      { name: 'files', entry: { runtime: 'stdio', command: 'npx', env: { TOKEN: 'a-vault-token' } } },
+      { name: 'search', entry: { runtime: 'http' }, tools: { allow: ['find'] } },
+      { name: 'github', entry: undefined },
+      { name: 'k', entry: { command: 'kube' } },
+    ]);
+  });
+
   test('in a namespace loads, with a warning', async () => {
     const { runtime, told } = await load(
       'model: google:m\n',
@@ -224,6 +245,28 @@ tools:
       'shell: {}',
       'spec.shell: is not built in: put the commands into a tool server, and name that under mcp_servers',
     ],
+    [
+      'model_config: { api_key: x }',
+      'spec.model_config.api_key: belongs to the provider: write it under providers of the gateway file',
+    ],
+    [
+      'base_url: "http://127.0.0.1:1/v1"',
+      'spec.base_url: belongs to the provider: write it under providers of the gateway file',
+    ],
+    [
+      'top_p: 0.9',
+      'spec.top_p: is not passed on to models; what is: temperature, max_tokens, timeout_seconds',
+    ],
+    ['response_format: json', 'spec.response_format: is written as output_schema, with a JSON Schema'],
+    ['stream: true', 'spec.stream: has no effect: answers always come in pieces; take it out'],
+    [
+      'mcp_servers: { files: { name: others, command: serve } }',
+      'spec.mcp_servers[0]: is under the name files already; take this one out, or write the servers as a list',
+    ],
+    [
+      'mcp_servers: { files: }',
+      'spec.mcp_servers[0]: needs a command, or a url; of the catalog write - server: files',
+    ],
     ['instrutcions: a', 'spec.instrutcions: unknown key; did you mean instructions?'],
     ['memory: { ref: m }', 'spec.memory.ref: unknown key'],
   ])('is refused with %s', async (lines, problem) => {
@@ -243,5 +286,19 @@ tools:
   ])('is refused with %s for its model', async (lines, problem) => {
     const { told } = await load(`${lines}\n`);
     expect(told.filter((line) => !line.startsWith('spec: nobody runs it'))).toEqual([problem]);
+  });
+
+  const written =
+    'written as apiVersion: example.com/v1, kind: Agent, metadata: { name: NAME }, and under spec what stands here';
+
+  test.each([
+    ['name: a\nmodel: google:m\ninstructions: Be brief.\n', `an agent is ${written}`],
+    [
+      'agents: { root: { model: openai/gpt, instruction: Be brief. } }\n',
+      `agents are documents of their own, each ${written} under its name`,
+    ],
+  ])('is refused without a head, as %j', async (text, advice) => {
+    const { told } = await load('', text);
+    expect(told).toEqual([`kind: required, but missing; ${advice}`]);
   });
 });
