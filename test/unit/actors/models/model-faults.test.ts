@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { HandlerError } from '../../../../actors/handlers/handler.ts';
 import { silentLog } from '../../../../actors/log.ts';
 import { ask, KEY, modelsAt, question, types } from '../../../fixtures/models/asking.ts';
+import { failure } from '../../../fixtures/models/failure.ts';
 import { ModelServer } from '../../../fixtures/models/model-server.ts';
 import type { Reply } from '../../../fixtures/models/reply.ts';
 
@@ -16,15 +16,6 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const whole: Reply = { text: ['We ', 'are open.'] };
 const secret = 'what a provider writes';
-
-async function failure(asked: Promise<unknown>): Promise<HandlerError> {
-  const error = await asked.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(HandlerError);
-  return error as HandlerError;
-}
 
 describe.each(types)('a model of %s', (type) => {
   it.each([
@@ -79,6 +70,34 @@ describe.each(types)('a model of %s', (type) => {
     const error = await failure(ask(modelsAt(server.reply(reply).url), [type], question()));
     expect(error).toMatchObject({ isFinal: false, isTooSoon: false });
     expect(`${error.stack}`).not.toContain(secret);
+  });
+
+  it.each<[string, Reply]>([
+    ['falls silent', { ...whole, cut: { afterBytes: 300, how: 'silence' } }],
+    ['does not answer', { ...whole, delayMs: 60_000 }],
+  ])('XC1 that %s is asked again', async (_, reply) => {
+    server.reply(reply, { text: ['No, ', 'closed.'] });
+    const models = modelsAt(server.url, { limits: { firstByteMs: 400, idleMs: 400 } });
+    expect(await ask(models, [type], question(), { retries: 1 })).toMatchObject({ text: 'No, closed.' });
+    expect(server.requests.map(({ wasGivenUp }) => wasGivenUp)).toEqual([true, false]);
+  });
+
+  it('that is slow, and never silent for too long, is waited for', async () => {
+    const text = Array.from({ length: 12 }, (_, n) => `${n} `);
+    server.reply({ text, pauseMs: 100 });
+    const models = modelsAt(server.url, { limits: { firstByteMs: 600, idleMs: 600 } });
+    expect((await ask(models, [type], question())).text).toBe(text.join(''));
+  });
+
+  it('RJ3 that says for how long to stay away is asked after that, and by whoever can wait where it is too long', async () => {
+    const away = (seconds: string): Reply => ({ status: 429, headers: { 'retry-after': seconds } });
+    server.reply(away('1'), whole, away('90'));
+    const began = performance.now();
+    expect((await ask(modelsAt(server.url), [type], question(), { retries: 1 })).text).toBe('We are open.');
+    expect(performance.now() - began).toBeGreaterThan(950);
+    const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3 }));
+    expect(error).toMatchObject({ isFinal: false, isTooSoon: true, retryAfterMs: 90_000 });
+    expect(server.requests).toHaveLength(3);
   });
 
   it('XC3 that answers with a page has a wrong address, and is not asked again', async () => {
@@ -151,16 +170,6 @@ describe.each(types)('a model of %s', (type) => {
       `the model ${type}:m-1 could not be reached, or broke off: ECONNREFUSED (nothing listens at the base_url of its provider)`,
     );
   });
-});
-
-it.each<[string, Reply]>([
-  ['falls silent', { ...whole, cut: { afterBytes: 300, how: 'silence' } }],
-  ['does not answer', { ...whole, delayMs: 60_000 }],
-])('XC1 a model that %s is asked again', async (_, reply) => {
-  server.reply(reply, { text: ['No, ', 'closed.'] });
-  const models = modelsAt(server.url, { limits: { firstByteMs: 1_500, idleMs: 1_500 } });
-  expect(await ask(models, ['openai'], question(), { retries: 1 })).toMatchObject({ text: 'No, closed.' });
-  expect(server.requests.map(({ wasGivenUp }) => wasGivenUp)).toEqual([true, false]);
 });
 
 it('an error that a provider reports within its stream counts as the status it stands for', async () => {

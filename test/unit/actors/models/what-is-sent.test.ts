@@ -171,9 +171,9 @@ it('a call that the model writes wrongly comes as it was written', async () => {
     { id: 'b', name: 'no_such_tool', input: '{"n": 12345678901234567890}' },
     { id: 'c', name: 'look_up', input: '' },
   ];
-  server.reply({ calls }, { calls });
+  server.reply({ calls }, { calls }, { calls });
   const tools = [lookUp];
-  for (const type of ['openai-compatible', 'openai']) {
+  for (const type of ['openai-compatible', 'openai', 'anthropic']) {
     const answer = await ask(modelsAt(server.url), [type], question({ tools }));
     expect(answer.calls).toEqual([
       { id: 'a', name: 'look_up', input: '{"word": "open"' },
