@@ -9,7 +9,7 @@
 // PN5  in the last answer that it may have, the model has no tools that it could call.
 
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
-import { usedUp } from './budget.ts';
+import { uncounted, usedUp } from './budget.ts';
 import { type CallJudgement, judgeCall } from './call-judgement.ts';
 import { figuresOf } from './figures.ts';
 import type { JournalRow, ModelAnswerRow } from './journal.ts';
@@ -74,7 +74,7 @@ export function nextStep(
 function asking(rows: readonly JournalRow[], iteration: number, settings: RunSettings): NextStep {
   const { max_iterations, budget } = settings;
   if (iteration > max_iterations) return tooMany(settings, 'it has no answer yet');
-  const over = usedUp(budget, figuresOf(rows, 0), 0);
+  const over = usedUp(budget, figuresOf(rows, 0), 0) ?? uncounted(budget, rows);
   if (over !== undefined) return { do: 'fail', reason: over };
   return { do: 'ask', iteration, hasTools: iteration < max_iterations };
 }
@@ -91,7 +91,8 @@ function calling(
   if (noted.length > 0) return { do: 'note', rows: noted };
   const planned = judgements.filter((each): each is PlannedCall => each.do === 'make' || each.do === 'ask');
   const isNew = ({ isRepeated }: PlannedCall) => !isRepeated;
-  const over = usedUp(budget, figuresOf(rows, 0), planned.filter(isNew).length);
+  const moreCalls = planned.filter(isNew).length;
+  const over = usedUp(budget, figuresOf(rows, 0), moreCalls) ?? uncounted(budget, rows);
   if (over !== undefined && planned.length > 0) return { do: 'fail', reason: over };
   const made = planned.filter((each) => each.do === 'make');
   if (made.length > 0) return { do: 'call', calls: made };

@@ -28,7 +28,8 @@ const answer = fc.record({
     fc.constant<{ name: string; input: string }[]>([]),
   ),
   finish: fc.constantFrom<ModelAnswerRow['finish']>('stop', 'calls', 'length', 'filtered', 'other'),
-  tokens: fc.integer({ min: 0, max: 500 }),
+  /** Undefined: the provider does not count. */
+  tokens: fc.option(fc.integer({ min: 0, max: 500 }), { nil: undefined, freq: 12 }),
 });
 const upTo = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: undefined });
 const someSettings = fc.record({
@@ -121,7 +122,7 @@ function lived({ more, answers, decisions, ends }: World) {
 }
 
 function answerRow(given: Answer | undefined, iteration: number): ModelAnswerRow {
-  const { text = '', calls = [], finish = 'stop', tokens = 0 } = given ?? {};
+  const { text = '', calls = [], finish = 'stop', tokens } = given ?? { tokens: 0 };
   return {
     kind: 'answer',
     iteration,
@@ -131,7 +132,7 @@ function answerRow(given: Answer | undefined, iteration: number): ModelAnswerRow
     raw: undefined,
     finish,
     usage: { input: tokens, output: 1, cached: undefined },
-    cost: tokens / 100,
+    cost: tokens === undefined ? undefined : tokens / 100,
     tookMs: 1,
   };
 }
@@ -250,7 +251,7 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('keeps within its budget, and has no tools in the last answer that it may have (BG1, PN5)', () => {
+  test('keeps within its budget, and has no tools in the last answer that it may have (BG1, BG2, PN5)', () => {
     fc.assert(
       fc.property(world, (given) => {
         const { told, rows, given: used } = lived(given);
@@ -262,6 +263,9 @@ describe('the run of an agent', () => {
           const figures = figuresOf(before, 0);
           expect(figures.input_tokens + figures.output_tokens).toBeLessThan(tokens);
           expect(figures.cost ?? 0).toBeLessThan(cost);
+          const isBounded = Number.isFinite(tokens) || Number.isFinite(cost);
+          if (isBounded)
+            expect(of(before, 'answer').every(({ usage }) => usage.input !== undefined)).toBe(true);
         }
       }),
       { numRuns: 1_000 },

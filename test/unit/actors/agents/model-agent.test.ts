@@ -305,6 +305,13 @@ describe('an agent with a model', () => {
     const calls = await failed({ budget: { ...none, tool_calls: 2 } });
     expect(calls.message).toContain('budget.tool_calls (2)');
     expect(calls.world.made).toHaveLength(2);
+    const usage = { input: undefined, output: 2, cached: undefined };
+    const uncounted = () => says('', [['read_file', {}]], { usage });
+    const tokens = await failed({ budget: { ...none, tokens: 30 } }, uncounted);
+    expect(tokens.message).toContain('budget.tokens cannot be held: local:one has not said how many it used');
+    const cost = await failed({ budget: { ...none, cost: 30 } }, uncounted);
+    expect(cost.message).toContain('budget.cost cannot be held: what local:one has used is not known');
+    for (const { world } of [tokens, cost]) expect([world.asked.length, world.made.length]).toEqual([1, 0]);
     const unfit = await failed({ output_schema: { type: 'object' } }, () => says('no JSON'));
     expect(unfit.message).toContain('does not fit output_schema: it is no JSON');
     expect(unfit.world.asked).toHaveLength(3);
