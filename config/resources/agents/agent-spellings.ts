@@ -14,6 +14,7 @@ import {
 import type { YamlMap, YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
 import { memoryMeant } from './memory-spellings.ts';
 import { serversOutOfTools } from './servers-in-tools.ts';
+import { withoutSwitchedOff } from './switched-off-tools.ts';
 import { serversListed, toolServersMeant, toolsMeant } from './tool-spellings.ts';
 
 const aliases: Readonly<Record<string, string>> = {
@@ -77,7 +78,7 @@ export function agentMeant(reader: SchemaReader, written: YamlTree, path: string
   spec = modelMeant(reader, spec, path);
   spec = memoryMeant(reader, spec, path);
   spec = withMember(spec, 'mcp_servers', (servers) => serversListed(reader, servers, path)) as YamlMap;
-  spec = serversOutOfTools(reader, spec, path);
+  spec = serversOutOfTools(reader, withoutSwitchedOff(spec), path);
   const withServers = withMember(spec, 'mcp_servers', (servers) => toolServersMeant(reader, servers, path));
   return withMember(withServers, 'tools', (tools) => toolsMeant(reader, tools, path));
 }

@@ -88,6 +88,11 @@ function checkTools(
     reader.report('spec.tools', builtInFault(names));
     return;
   }
+  if (tools.length === 0 && mcp_servers.length > 0 && reader.has('spec.tools'))
+    reader.report(
+      'spec.tools',
+      'names no tool: leave it out for all that its servers offer, or take the servers out for none',
+    );
   for (const [index, name] of tools.entries())
     if (name !== undefined && isBuiltInElsewhere(name)) {
       const [server] = servers;

@@ -5,6 +5,7 @@ import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { memberOf, scalarLike, textOf } from '../../reader/yaml-members.ts';
 import type { YamlMap, YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
+import { isSwitchedOff } from './switched-off-tools.ts';
 
 const SERVERS = 'mcp_servers';
 /** With one of them, or with `server`, there is something to start or to reach. */
@@ -49,8 +50,7 @@ interface FoundServer {
 }
 
 function serverIn(item: YamlMap): FoundServer | undefined {
-  const enabled = memberOf(item, 'enabled');
-  if (enabled?.kind === 'scalar' && enabled.value === false) return undefined;
+  if (isSwitchedOff(item)) return undefined;
   const settings = settingsIn(item);
   if (settings?.kind === 'scalar') {
     const id = textOf(settings);

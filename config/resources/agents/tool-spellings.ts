@@ -3,8 +3,9 @@
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import { memberOf, renamed, scalarLike, textOf, withMember } from '../../reader/yaml-members.ts';
+import { memberOf, renamed, textOf, withMember } from '../../reader/yaml-members.ts';
 import type { YamlMap, YamlTree } from '../../reader/yaml-tree.ts';
+import { isSwitchedOff, toolNamed } from './switched-off-tools.ts';
 
 const serverAliases: Readonly<Record<string, string>> = {
   transport: 'type',
@@ -76,13 +77,9 @@ export function toolsMeant(reader: SchemaReader, tools: YamlTree, path: string):
     if (item.kind !== 'map') return [item];
     const at = joinPath(joinPath(path, 'tools'), index);
     reader.place(at, item.offset, item.offset);
-    const name = textOf(memberOf(item, 'name'));
-    const isPlain = item.pairs.every(({ key }) => plainKeys.includes(key));
-    const server = textOf(memberOf(item, 'server'));
-    const enabled = memberOf(item, 'enabled');
-    if (enabled?.kind === 'scalar' && enabled.value === false) return [];
-    if (name !== undefined && isPlain)
-      return [scalarLike(memberOf(item, 'name') ?? item, server === undefined ? name : `${server}/${name}`)];
+    if (isSwitchedOff(item)) return [];
+    const name = toolNamed(item);
+    if (name !== undefined && item.pairs.every(({ key }) => plainKeys.includes(key))) return [name];
     reader.report(at, mappingFault(item));
     return [];
   });

@@ -70,7 +70,7 @@ const spec = fc.record(
       maxLength: 3,
       selector: (each) => (typeof each === 'string' ? each : 'server' in each ? each.server : each.name),
     }),
-    tools: some(pattern),
+    tools: fc.array(pattern, { minLength: 1, maxLength: 3 }),
     policy: fc.record(
       { deny: some(pattern), ask: some(pattern), approvers: some(text), self_approval: fc.boolean() },
       { requiredKeys: [] },

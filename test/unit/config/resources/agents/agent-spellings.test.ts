@@ -176,6 +176,23 @@ tools:
     ]);
   });
 
+  test.each([
+    ['[{ name: rm, enabled: false }]', [], ['rm']],
+    ['[{ name: rm, server: files, enabled: false, config: { a: b } }, "read_*"]', ['read_*'], ['files/rm']],
+    [
+      '[{ mcp: { name: k, command: kube } }, { name: rm, enabled: false }]\npolicy: { deny: ["*delete*"] }',
+      ['k/*'],
+      ['*delete*', 'rm'],
+    ],
+    ['[{ type: MCP, enabled: false, config: { name: off, command: npx } }]', [], []],
+  ])('has no tool that is switched off, as in tools: %s', async (tools, narrowed, deny) => {
+    const own = 'mcp_servers: [{ name: files, command: serve }]\n';
+    const { runtime, told } = await load(`model: google:m\n${own}tools: ${tools}\n`);
+    expect(told).toEqual([]);
+    expect(runtime?.tools).toEqual(narrowed);
+    expect(runtime?.policy.deny).toEqual(deny);
+  });
+
   test('in a namespace loads, with a warning', async () => {
     const { runtime, told } = await load(
       'model: google:m\n',
@@ -221,6 +238,10 @@ tools:
     [
       `${own}tools: [{ type: MCP, config: { name: files, command: npx } }]`,
       'spec.mcp_servers[1].name: is there twice: files',
+    ],
+    [
+      `${own}tools: []`,
+      'spec.tools: names no tool: leave it out for all that its servers offer, or take the servers out for none',
     ],
     ['toolsets: [{ type: mcp, command: npx }]', 'spec.toolsets: is written as mcp_servers'],
     [
