@@ -52,7 +52,9 @@ Exit code 3: it waits for approval; stderr says which, and how to decide.`,
     const { input, session, user, wait, file } = options as RunOptions;
     if (input === undefined)
       throw new UsageError('--input TEXT says what to ask; with --input - it is read from stdin');
-    const question = { agent, input: input === '-' ? await readStdin() : input, session, user };
+    const text = input === '-' ? await readStdin() : input;
+    if (text === '') throw new UsageError('there is nothing to ask: what --input gives is empty');
+    const question = { agent, input: text, session, user };
     const body = await answerOf(
       client,
       question,
