@@ -23,7 +23,7 @@ export class RunPrinter implements RunListener {
   }
 
   onText(text: string): void {
-    this.#endLine();
+    this.endLine();
     this.#whole = '';
     this.onMore(text);
   }
@@ -58,6 +58,11 @@ export class RunPrinter implements RunListener {
     if (line !== undefined) this.#line(line, 'busy');
   }
 
+  /** A line that was typed before its turn. */
+  onTakenUp(line: string): void {
+    this.#line(`> ${line}`, 'faint');
+  }
+
   /** A line that is no part of the run. */
   note(text: string): void {
     this.#line(text, 'faint');
@@ -77,17 +82,18 @@ export class RunPrinter implements RunListener {
       if (answer.startsWith(this.#whole)) this.onMore(answer.slice(this.#whole.length));
       else this.onText(answer);
     }
-    this.#endLine();
+    this.endLine();
     if (state === 'done') return;
     this.#line(`${id} is ${state}${note === null ? '' : `: ${note}`}`, state === 'failed' ? 'bad' : 'busy');
   }
 
   #line(text: string, style: 'faint' | 'busy' | 'bad'): void {
-    this.#endLine();
+    this.endLine();
     this.#write(`${this.#paint(style, printable(text))}\n`);
   }
 
-  #endLine(): void {
+  /** What comes next begins a line. */
+  endLine(): void {
     if (this.#isLineBegun) this.#write('\n');
     this.#isLineBegun = false;
   }

@@ -4,12 +4,13 @@ import { type ApiClient, ApiProblem } from '../api/api-client.ts';
 import { UsageError } from '../api/target-options.ts';
 import { complain, print } from '../views/output.ts';
 import { type Paint, paintFor } from '../views/paint.ts';
-import { leftLine } from '../views/run-views.ts';
-import { printable, printableLines } from '../views/terminal-text.ts';
+import { leftLine, putOffLine } from '../views/run-views.ts';
+import { jsonForTerminal, printable } from '../views/terminal-text.ts';
 import { ApprovalQuestions } from './approval-questions.ts';
 import { AskedRun, heedSignals } from './asked-run.ts';
 import { type ApprovalNews, followRun, type Question } from './followed-run.ts';
 import { RunPrinter } from './run-printer.ts';
+import { waitingLine } from './troubles.ts';
 import { type TypedLine, TypedLines } from './typed-lines.ts';
 
 export interface Conversation extends Omit<Question, 'input'> {
@@ -70,11 +71,16 @@ export class TerminalChat {
       if (!isNothing) this.#printer.note('not taken: you began it before you could see what is asked now');
       this.#promptAgain();
     } else if (this.#questions.open !== undefined) this.#onAnswer(line);
-    else if (this.#run !== undefined) this.#typed.push(...(this.#typed.length < MAX_TYPED ? [line] : []));
+    else if (this.#run !== undefined) this.#keep(line);
     else {
       this.#lines.taken();
       this.#begin(line);
     }
+  }
+
+  #keep(line: string): void {
+    if (this.#typed.length < MAX_TYPED) this.#typed.push(line);
+    else this.#printer.note(`not taken: ${MAX_TYPED} lines wait already`);
   }
 
   #promptAgain(): void {
@@ -100,10 +106,12 @@ export class TerminalChat {
           onBegun: ({ id }) => run.begun(id),
           onText: (text) => printer.onText(text),
           onMore: (delta) => printer.onMore(delta),
-          onTool: (tool) => printer.onTool(tool),
-          onState: (state) => printer.onState(state),
-          onRetry: (retry) => printer.onRetry(retry),
-          onCut: () => printer.onCut(),
+          onTool: (tool) => this.#tell(() => printer.onTool(tool)),
+          onState: (state) => {
+            if (putOffLine(state, Date.now()) !== undefined) this.#tell(() => printer.onState(state));
+          },
+          onRetry: (retry) => this.#tell(() => printer.onRetry(retry)),
+          onCut: () => this.#tell(() => printer.onCut()),
           onApproval: (approval) => this.#onApproval(approval),
         },
         run.left,
@@ -118,7 +126,16 @@ export class TerminalChat {
     this.#run = undefined;
     const next = this.#typed.shift();
     if (next === undefined) this.#lines.prompt();
-    else this.#begin(next);
+    else {
+      printer.onTakenUp(next);
+      this.#begin(next);
+    }
+  }
+
+  /** Prints whole lines, and not over a question. */
+  #tell(show: () => void): void {
+    if (this.#questions.open === undefined || this.#isLeft) show();
+    else this.#lines.above(show);
   }
 
   #onApproval(approval: ApprovalNews): void {
@@ -131,14 +148,17 @@ export class TerminalChat {
     }
     const title = this.#questions.titleOf(id);
     const wasOpen = this.#questions.decided(id);
-    if (wasOpen) this.#lines.forget();
-    this.#printer.onDecided(approval, title);
-    if (wasOpen) this.#showNext();
+    const tell = () => this.#printer.onDecided(approval, title);
+    if (wasOpen) {
+      this.#lines.forget();
+      tell();
+      this.#showNext();
+    } else this.#tell(tell);
   }
 
   #show({ title = '', tool, command }: ApprovalNews): void {
     const what = JSON.stringify(tool?.arguments ?? command?.parameters ?? {}, undefined, 2);
-    this.#printer.onAsked(title, printableLines(what));
+    this.#printer.onAsked(title, jsonForTerminal(what));
     this.#lines.ask(APPROVE);
   }
 
@@ -176,12 +196,21 @@ export class TerminalChat {
     run?.leave();
     this.#lines.close();
     if (isOnPrompt) void print('\n');
-    if (run?.goesOn === true && this.#options.file === undefined) this.#printer.note(leftLine(run.id ?? ''));
+    if (run?.goesOn === true && this.#options.file === undefined) this.#tellLeft(run);
     this.#whenLeft();
+  }
+
+  #tellLeft({ id = '' }: AskedRun): void {
+    const { open } = this.#questions;
+    if (open !== undefined) this.#printer.note(waitingLine(open, this.#options.agent, false));
+    this.#printer.note(leftLine(id));
   }
 
   #complain(error: unknown): void {
     if (!(error instanceof ApiProblem || error instanceof UsageError)) throw error;
-    complain(this.#paint('bad', printable(error.message)));
+    this.#tell(() => {
+      this.#printer.endLine();
+      complain(this.#paint('bad', printable(error.message)));
+    });
   }
 }

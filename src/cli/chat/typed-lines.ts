@@ -2,6 +2,7 @@
 //
 // TYL1  what was typed when a question takes the place of the prompt is no part of the answer: it comes back behind the prompt, until a
 //       line is taken there.
+// TYL2  what is shown while an answer is waited for stands above the question, which is there with what was typed of the answer.
 
 import { createInterface, type Interface } from 'node:readline';
 
@@ -26,6 +27,8 @@ const PROMPT = '> ';
 export class TypedLines {
   readonly #terminal: Interface;
   #begunAt = 0;
+  /** What an answer is waited for. */
+  #question = '';
   /** What was being typed when a question came. */
   #setAside = '';
   /** It is behind the prompt again, and no key was pressed since. */
@@ -74,8 +77,18 @@ export class TypedLines {
 
   /** Waits for an answer. */
   ask(question: string): void {
+    this.#question = question;
     this.#terminal.setPrompt(question);
     this.#terminal.prompt();
+  }
+
+  /** While an answer is waited for: what `show` prints stands above the question. */
+  above(show: () => void): void {
+    const { line } = this.#terminal;
+    this.forget();
+    show();
+    this.ask(this.#question);
+    this.#terminal.write(line);
   }
 
   /** Keeps what is being typed for the next prompt. */

@@ -3,7 +3,7 @@
 import type { ApprovalList, ApprovalRecord } from '../api/api-responses.ts';
 import type { Paint, Style } from './paint.ts';
 import { type Column, table } from './table.ts';
-import { printable, printableLines } from './terminal-text.ts';
+import { jsonForTerminal, printable } from './terminal-text.ts';
 
 const styles: Readonly<Record<ApprovalRecord['state'], Style>> = {
   pending: 'busy',
@@ -55,7 +55,7 @@ export function approvalPage(approval: ApprovalRecord, paint: Paint): string[] {
   ];
   const lines = entries.flatMap(([name, text]) => (text === null ? [] : [`${name.padEnd(12)}  ${text}`]));
   const whole = JSON.stringify(tool === null ? command : tool.arguments, null, 2) ?? 'null';
-  return [...lines, '', tool === null ? 'command' : 'arguments', printableLines(whole)];
+  return [...lines, '', tool === null ? 'command' : 'arguments', jsonForTerminal(whole)];
 }
 
 function decidedBy({ decided_by, decided_name, via }: ApprovalRecord): string {

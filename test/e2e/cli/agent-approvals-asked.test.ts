@@ -22,7 +22,10 @@ import { ModelServer } from '../../fixtures/models/model-server.ts';
 /** A terminal obeys nothing of it. */
 const payFor = (words: string) => ({ name: 'pay', input: argumentsFor(words) });
 
-const argumentsFor = (words: string) => ({ for: words, amount: 12.5, note: '\u001b]0;owned\u0007' });
+const argumentsFor = (words: string) => ({
+  ...{ for: words, amount: 12.5, note: '\u001b]0;owned\u0007' },
+  unseen: 'a\u202eb\u200bc',
+});
 
 let model: ModelServer;
 let desk: ReportedCalls;
@@ -67,6 +70,7 @@ test('a conversation in a terminal asks there, with the exact arguments, and y a
     const shown = terminal.text.slice(terminal.text.lastIndexOf('It asks for approval: desk/pay'));
     expect(shown).toContain(`"for": "${words}"`);
     expect(shown).toContain('"amount": 12.5');
+    expect(shown).toContain('"unseen": "a\\u202eb\\u200bc"');
     expect(shown).not.toContain('␛]0;');
     expect(madeFor(words)).toEqual([]);
     terminal.type(`${said}\r`);
@@ -138,6 +142,26 @@ test('TYL1: what is being typed when it asks is no answer, and is there again af
   await shows(/ENDED 0/);
 });
 
+test('TYL2: a second question stays below what is told of the first, with what was typed of its answer', async () => {
+  const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+  const shows = (what: RegExp) => eventually(String(what), () => what.test(terminal.text));
+  await shows(/> /);
+  terminal.type('both\r');
+  await shows(/"for": "[\s\S]*Approve\? /);
+  terminal.type('y\r');
+  await shows(/"for": "[\s\S]*"for": "[\s\S]*pay: done in [^\n]*\n[^\n]*Approve\? \[y\/N\] [^\n]*$/);
+  terminal.type('n');
+  const { approvals } = (await ask(`${gateway.url}/approvals?state=pending`)).json;
+  expect(approvals.length).toBe(1);
+  // The window is closed before it is answered.
+  terminal.type('\u0004\u0015\u0004');
+  await shows(/ENDED 0/);
+  expect(terminal.text).toContain(
+    `it waits for approval of desk/pay: "approvals approve ${approvals[0].id}"`,
+  );
+  await ask(`${gateway.url}/approvals/${approvals[0].id}/deny`, { method: 'POST' });
+});
+
 /** Of what was said on stderr: the approval, by the command line that it shows. */
 const approvalIn = ({ stderr }: Run) => /"approvals approve ([0-9a-f-]{36})"/.exec(stderr)?.[1] ?? '';
 
@@ -157,6 +181,7 @@ describe('where nobody is there to ask', () => {
     expect(refused).toEqual(refused.map(() => expect.objectContaining({ code: 1, stdout: '' })));
     expect(list.stdout).toMatch(new RegExp(`pending +tool +ada +- +${id} +desk/pay`));
     expect(page.stdout).toContain('"amount": 12.5');
+    expect(page.stdout).toContain('"unseen": "a\\u202eb\\u200bc"');
     expect(page.stdout).not.toContain('\u001b');
     expect(page.stdout).toMatch(/^approvers +ada, ben$/m);
     expect(madeFor('tax')).toEqual([]);

@@ -48,11 +48,12 @@ describe('run agent', () => {
   });
 
   test('says why there is no answer, with exit code 1', async () => {
-    const [failed, unknown, late, wrong] = await Promise.all([
+    const [failed, unknown, late, wrong, empty] = await Promise.all([
       run('run', 'agent', 'clerk', '--input', 'broken'),
       run('run', 'agent', 'clark', '--input', 'x'),
       run('run', 'agent', 'desk', '--input', 'for ever', '--wait', '0.5'),
       run('run', 'agent', 'clerk'),
+      run('run', 'agent', 'clerk', '--input', ''),
     ]);
     expect([failed.code, failed.stdout]).toEqual([1, '']);
     expect(failed.stderr).toMatch(/^manual:\S+ is failed: .*400/);
@@ -62,7 +63,7 @@ describe('run agent', () => {
       '',
       expect.stringMatching(/the run goes on: "runs show manual:/),
     ]);
-    expect(wrong.code).toBe(2);
+    expect([wrong.code, empty.code]).toEqual([2, 2]);
   });
 
   test('says at once why an attempt has failed, and leaves stdout to the answer', async () => {
@@ -134,6 +135,20 @@ describe('chat', () => {
     await eventually('the end', () => terminal.text.includes('ENDED 0'));
     await eventually('the settings', () => terminal.text.includes('TERMINAL AS BEFORE'));
   });
+});
+
+test('chat shows each line that was typed ahead when its turn comes, and says of which there was no room', async () => {
+  const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+  await eventually('the prompt', () => terminal.text.includes('> '));
+  terminal.type('count\r');
+  await eventually('the beginning', () => terminal.text.includes('One, '));
+  terminal.type(Array.from({ length: 17 }, (_, n) => `line ${n}\r`).join(''));
+  await eventually('what is not taken', () => terminal.text.includes('not taken: 16 lines wait already'));
+  agents.sendMore();
+  await eventually('the last', () => /> line 15[^\n]*\n[^\n]*heard line 15 after/.test(terminal.text));
+  expect(terminal.text).not.toContain('heard line 16');
+  terminal.type('\u0004');
+  await eventually('the end', () => terminal.text.includes('ENDED 0'));
 });
 
 describe('runs', () => {
