@@ -8,7 +8,7 @@ import { readCatalog } from './catalog/read-catalog.ts';
 import { platformsIn } from './gateway-file/daemon-form.ts';
 import type { GatewayConfig } from './gateway-file/gateway-schema.ts';
 import { readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
-import { resourceFolders } from './gateway-file/resource-folders.ts';
+import { folderKinds, resourceFolders } from './gateway-file/resource-folders.ts';
 import type { Written } from './reader/fill-defaults.ts';
 import { ConfigError, hasError, type Problem } from './reader/problem.ts';
 import { SchemaReader } from './reader/schema-reader.ts';
@@ -100,7 +100,7 @@ async function readConfig(
 
 /** A folder that is not there is a slip in this file. */
 async function checkFolders(reader: SchemaReader, { spec }: Written<GatewayConfig>): Promise<void> {
-  for (const kind of ['triggers', 'agents'] as const) {
+  for (const kind of folderKinds) {
     const folder = spec?.[kind]?.directory;
     const fault = folder === undefined ? undefined : await placeFault(folder);
     if (fault !== undefined) reader.report(`spec.${kind}.directory`, `${folder}: ${fault}`);

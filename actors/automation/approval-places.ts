@@ -1,19 +1,19 @@
-// Where people can be asked for approval, and by whom: the triggers that are enabled, and those that agents have by themselves.
+// Where people can be asked for approval, and by whom: the triggers that are enabled, and those that agents, fleets and flows have by themselves.
 
 import type { ApprovalPlaces } from '../approvals/approvals.ts';
 import type { Adapters } from '../sources/adapters.ts';
-import type { AgentRegistry } from './agent-registry.ts';
+import type { TargetRegistry } from './target-registry.ts';
 import type { TriggerRegistry } from './triggers/trigger-registry.ts';
 
 export function approvalPlaces(
   adapters: Pick<Adapters, 'ofPlatform'>,
   triggers: Pick<TriggerRegistry, 'all' | 'get'>,
-  agents: Pick<AgentRegistry, 'trigger'>,
+  targets: Pick<TargetRegistry, 'trigger'>,
 ): ApprovalPlaces {
   return {
     adapterOf: (platform) => adapters.ofPlatform(platform),
     trigger: (name) => {
-      const trigger = triggers.get(name) ?? agents.trigger(name);
+      const trigger = triggers.get(name) ?? targets.trigger(name);
       return trigger?.enabled === true ? trigger : undefined;
     },
     triggers: () => triggers.all().filter(({ enabled }) => enabled),

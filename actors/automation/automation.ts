@@ -1,4 +1,4 @@
-// The automation: the open triggers, their connections, and the dispatcher with its kinds of work. A part of the gateway, booted
+// The automation: the open triggers, who answers, their connections, and the dispatcher with its kinds of work. A part of the gateway, booted
 // before the front, so that no webhook comes before its trigger is loaded, and drained after it.
 //
 // AU1  a reload changes what differs and nothing else; resources with an error leave everything as it was.
@@ -24,7 +24,6 @@ import { type Adapter, accountOf, type OpenTrigger } from '../sources/adapter.ts
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
 import type { Store } from '../store/store.ts';
 import { drainSupervisor } from '../supervision.ts';
-import { AgentRegistry, type LoadModelServices } from './agent-registry.ts';
 import { approvalPlaces } from './approval-places.ts';
 import type { Routing } from './conversations/routing.ts';
 import type { HandlerServices } from './conversations/run-context.ts';
@@ -34,6 +33,7 @@ import { FolderWatch } from './reloads/folder-watch.ts';
 import { newWarnings } from './reloads/new-warnings.ts';
 import { ResourceReloads } from './reloads/resource-reloads.ts';
 import { StoreSweep } from './store-sweep.ts';
+import { TargetRegistry, type TargetRegistryOptions } from './target-registry.ts';
 import { Pauses } from './triggers/pauses.ts';
 import { type ConnectionObserver, sourceHost } from './triggers/source-host.ts';
 import { TriggerCounters } from './triggers/trigger-counters.ts';
@@ -43,7 +43,7 @@ import type { OutboxRouting } from './works/outbox-work.ts';
 import { workKinds } from './works/work-kinds.ts';
 import { Works } from './works/works.ts';
 
-export interface AutomationOptions {
+export interface AutomationOptions extends TargetRegistryOptions {
   readonly resources: LoadedResources;
   /** Reads the files again; what is wrong with them stands in the problems. */
   load(): Promise<LoadedResources>;
@@ -52,7 +52,6 @@ export interface AutomationOptions {
   readonly watched: readonly string[];
   /** Of one request to a webhook. */
   readonly maxBodyBytes: number;
-  readonly modelServices: LoadModelServices;
   /** Conversations that are worked at the same time. */
   readonly concurrency: number;
 }
@@ -64,7 +63,7 @@ const CLOSE_MS = 500;
 export class Automation implements Part {
   readonly name = 'automation';
   readonly triggers: TriggerRegistry;
-  readonly agents: AgentRegistry;
+  readonly targets: TargetRegistry;
   readonly operator = new Operator(this);
   readonly feed = new RunFeed();
   readonly runs = new Runs(this);
@@ -92,7 +91,7 @@ export class Automation implements Part {
   constructor(options: AutomationOptions) {
     this.#options = options;
     this.#resources = options.resources;
-    this.agents = new AgentRegistry(options.modelServices);
+    this.targets = new TargetRegistry(options);
     this.listeners = new WebhookListeners(options.openListener);
     this.triggers = new TriggerRegistry({
       log: () => this.gateway.log,
@@ -104,7 +103,7 @@ export class Automation implements Part {
       supervisor: () => this.#supervisor(CONNECTIONS),
     });
     this.#adapters = makeAdapters({ maxBodyBytes: options.maxBodyBytes });
-    this.#places = approvalPlaces(this.#adapters, this.triggers, this.agents);
+    this.#places = approvalPlaces(this.#adapters, this.triggers, this.targets);
     this.#reloads = new ResourceReloads({
       log: () => this.gateway.log,
       load: options.load,
@@ -164,7 +163,7 @@ export class Automation implements Part {
       onThereLate: () => this.#onStoreLate(),
     });
     this.#store = store;
-    this.agents.boot(this.gateway);
+    this.targets.boot(this.gateway);
     const { maxBodyBytes } = this.#options;
     const { platforms } = this.#adapters;
     const circuits = new Circuits({ log });
@@ -216,7 +215,7 @@ export class Automation implements Part {
     await this.listeners.end();
     this.#works?.close();
     await this.#dispatcher?.drain(Math.max(0, endsAt - performance.now()));
-    this.agents.close();
+    this.targets.close();
   }
 
   /** Requests that wait for the end of an event are answered now: it is accepted, and they would only be cut off. */
@@ -246,7 +245,7 @@ export class Automation implements Part {
 
   #use(resources: LoadedResources): TriggerDifference {
     this.#resources = resources;
-    this.agents.use(resources.agents);
+    this.targets.use(resources);
     const difference = this.triggers.apply(resources.triggers, (name) => this.deliveries.isPaused(name));
     this.#works?.judgeAnew();
     return difference;
@@ -259,20 +258,21 @@ export class Automation implements Part {
   }
 
   #routing(): Routing & OutboxRouting {
-    const { triggers, feed, agents } = this;
+    const { triggers, feed, targets } = this;
     return {
       feed,
       ...this.#places,
       isPaused: (name) => this.deliveries.isPaused(name),
       onHeld: (name) => void this.#onHeld(name),
-      handlerOf: (target) => agents.handlerOf(target),
-      agents: () => agents.all.map(({ name }) => name),
+      handlerOf: (target) => targets.handlerOf(target),
+      attemptSecondsOf: (target) => targets.triggerOf(target)?.timeout_seconds,
+      loaded: () => targets.loaded,
       stop: (id, note) => this.#stop(id, note),
       discard: (id, note) => this.deliveries.discard(id, note),
       services: this.#services(),
       count: (trigger, kind) => this.deliveries.count(trigger, kind),
       get longestTimeoutMs() {
-        return Math.max(triggers.longestTimeoutMs, agents.longestTimeoutMs);
+        return Math.max(triggers.longestTimeoutMs, targets.longestTimeoutMs);
       },
     };
   }

@@ -56,7 +56,7 @@ const daemonFields = {
             'Folder of trigger files, relative to this file; without it there are no triggers.',
           ),
           watch: Type.Boolean({
-            description: 'Load triggers and agents again when their files change.',
+            description: 'Load triggers, agents, fleets and flows again when their files change.',
             default: false,
           }),
         },
@@ -65,6 +65,14 @@ const daemonFields = {
       agents: Type.Object(
         { directory: folder('Folder of agent files, relative to this file.') },
         { description: 'Agents.', default: {} },
+      ),
+      fleets: Type.Object(
+        { directory: folder('Folder of files of fleets, relative to this file.') },
+        { description: 'Fleets of agents.', default: {} },
+      ),
+      flows: Type.Object(
+        { directory: folder('Folder of files of flows, relative to this file.') },
+        { description: 'Flows.', default: {} },
       ),
       runtime: Type.Object(
         {
@@ -80,7 +88,10 @@ const daemonFields = {
         { description: 'The listener.', default: {} },
       ),
     },
-    { description: 'Triggers and agents.', default: {} },
+    {
+      description: 'Triggers, agents, fleets and flows. Any kind of file may be in any of their folders.',
+      default: {},
+    },
   ),
   // What may stand in it, read-platforms.ts knows.
   platforms: Type.Unsafe<Platforms>({

@@ -56,14 +56,26 @@ function withoutCatalog(reader: SchemaReader, root: YamlTree): YamlTree {
   return withoutMembers(root, [found.key]);
 }
 
-/** Whether a trigger or an agent was given for the gateway file, whose form is alike; that is reported. */
+const folderOfKind = {
+  Trigger: 'triggers',
+  Agent: 'agents',
+  Fleet: 'fleets',
+  AgentFleet: 'fleets',
+  Flow: 'flows',
+  AgentFlow: 'flows',
+} as const;
+
+/** Whether a trigger, an agent, a fleet or a flow was given for the gateway file, whose form is alike; that is reported. */
 function isResource(reader: SchemaReader, root: YamlTree): boolean {
   const kind = memberOf(root, 'kind');
-  const written = textOf(kind);
-  if (kind === undefined || (written !== 'Trigger' && written !== 'Agent')) return false;
-  const setting = written === 'Trigger' ? 'spec.triggers.directory' : 'spec.agents.directory';
+  const written = textOf(kind) ?? '';
+  if (kind === undefined || !Object.hasOwn(folderOfKind, written)) return false;
+  const folder = folderOfKind[written as keyof typeof folderOfKind];
   reader.place('kind', kind.offset, kind.offset);
-  reader.report('kind', `${written} files belong in the folder that ${setting} of the gateway file names`);
+  reader.report(
+    'kind',
+    `${written} files belong in the folder that spec.${folder}.directory of the gateway file names`,
+  );
   return true;
 }
 
@@ -86,7 +98,9 @@ function withAbsoluteFolders(
   return {
     ...spec,
     triggers: { ...spec?.triggers, directory: absolute(spec?.triggers?.directory) },
-    agents: { ...spec?.agents, directory: absolute(spec?.agents?.directory) },
+    agents: { directory: absolute(spec?.agents?.directory) },
+    fleets: { directory: absolute(spec?.fleets?.directory) },
+    flows: { directory: absolute(spec?.flows?.directory) },
   };
 }
 

@@ -1,12 +1,13 @@
-// The folders of triggers and agents that a gateway file names. With either the gateway has the second half of its code: agents alone
-// can be asked over the API and from a terminal.
+// The folders of triggers, agents, fleets and flows that a gateway file names. With any of them the gateway has the second half of its
+// code: agents, fleets and flows can be asked over the API and from a terminal, without a trigger.
 
-interface NamedFolders {
-  readonly triggers?: { readonly directory?: string | undefined } | undefined;
-  readonly agents?: { readonly directory?: string | undefined } | undefined;
-}
+export const folderKinds = ['triggers', 'agents', 'fleets', 'flows'] as const;
 
-/** Absolute paths; none where there is to be neither. */
-export function resourceFolders({ triggers, agents }: NamedFolders = {}): readonly string[] {
-  return [triggers?.directory, agents?.directory].filter((folder) => folder !== undefined);
+type NamedFolders = {
+  readonly [Kind in (typeof folderKinds)[number]]?: { readonly directory?: string | undefined } | undefined;
+};
+
+/** Absolute paths; none where there is to be nothing of that. */
+export function resourceFolders(spec: NamedFolders = {}): readonly string[] {
+  return folderKinds.flatMap((kind) => spec[kind]?.directory ?? []);
 }

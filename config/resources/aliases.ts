@@ -42,10 +42,16 @@ export const fieldAliases: Readonly<Partial<Record<TypeName, Readonly<Record<str
   BusinessMessenger: { access_token: 'bot_token' },
 };
 
-/** Kinds of resources that are known by name, and what they would need. */
-export const unsupportedKinds: Readonly<Record<string, string>> = {
-  AgentFleet: 'fleets',
-  Fleet: 'fleets',
-  AgentFlow: 'flows',
-  Flow: 'flows',
-};
+export const resourceKinds = ['Trigger', 'Agent', 'Fleet', 'Flow'] as const;
+
+export type ResourceKind = (typeof resourceKinds)[number];
+
+const kindAliases: Readonly<Record<string, ResourceKind>> = { AgentFleet: 'Fleet', AgentFlow: 'Flow' };
+
+/** The kind that a word means; undefined for any other word. */
+export function kindMeant(word: string): ResourceKind | undefined {
+  return (
+    resourceKinds.find((kind) => kind === word) ??
+    (Object.hasOwn(kindAliases, word) ? kindAliases[word] : undefined)
+  );
+}

@@ -1,21 +1,27 @@
-// What is right by itself may be wrong beside others: names that are there twice, agents and commands that are not there,
-// paths that two types want, and triggers between which only their names decide.
+// What is right by itself may be wrong beside others: names that are there twice, names that are not there, paths that two types
+// want, and triggers between which only their names decide.
 
-import { suggest } from '../reader/suggest.ts';
+import { checkFleet } from './fleets/fleet-checks.ts';
+import { checkFlow } from './flows/flow-checks.ts';
+import { KnownTargets } from './known-targets.ts';
 import type { ReadResource } from './resource-context.ts';
-import { agentTarget, isSameTarget, type Target } from './triggers/target.ts';
+import { agentTarget, isSameTarget } from './triggers/target.ts';
 import type { Trigger } from './triggers/trigger.ts';
 import type { ReadOfType } from './triggers/trigger-type.ts';
 import { triggerTypes } from './triggers/trigger-types.ts';
 
-/** Reports to the readers of the resources. `mayLackAgents`: agents may be in files that were not given. */
-export function crossCheck(
-  resources: readonly ReadResource[],
-  defaultAgent: string | undefined,
-  mayLackAgents: boolean,
-): void {
+export interface Beside {
+  readonly defaultAgent: string | undefined;
+  /** What is named may be in files that were not given. */
+  readonly isPartial: boolean;
+  /** Ids of the servers of the catalog; undefined where they are not known. */
+  readonly servers: readonly string[] | undefined;
+}
+
+/** Reports to the readers of the resources. */
+export function crossCheck(resources: readonly ReadResource[], beside: Beside): void {
   checkNames(resources);
-  checkAgents(resources, defaultAgent, mayLackAgents);
+  checkTargets(resources, beside);
   checkTypes(resources);
   checkPaths(resources);
 }
@@ -35,35 +41,25 @@ function checkNames(resources: readonly ReadResource[]): void {
   }
 }
 
-function checkAgents(
+function checkTargets(
   resources: readonly ReadResource[],
-  defaultAgent: string | undefined,
-  mayLackAgents: boolean,
+  { defaultAgent, isPartial, servers }: Beside,
 ): void {
-  const agents = new Set<string>();
-  for (const { kind, name } of resources) if (kind === 'Agent' && name !== undefined) agents.add(name);
-  const severity = mayLackAgents && agents.size === 0 ? 'warning' : 'error';
-  const faultOf = ({ name }: Target): string | undefined => {
-    if (agents.has(name)) return undefined;
-    const near = suggest(name, [...agents]);
-    return near === undefined
-      ? `there is no agent ${name}`
-      : `there is no agent ${name}; did you mean ${near}?`;
-  };
-  for (const { reader, references = [] } of resources)
-    for (const { target, path } of references) {
-      const fault = faultOf(target);
-      if (fault !== undefined) reader.report(path, fault, severity);
-    }
+  const known = new KnownTargets(resources, isPartial);
+  for (const { reader, references = [], fleet, flow } of resources) {
+    for (const { target, path } of references) known.check(reader, path, target);
+    if (fleet !== undefined) checkFleet(reader, fleet, known.agents, known.severityOf('agent'));
+    if (flow !== undefined) checkFlow(reader, flow, { targets: known, servers });
+  }
   if (defaultAgent === undefined) return;
   const target = agentTarget(defaultAgent);
   const relying = resources.find(({ trigger }) => isSameTarget(trigger?.default_target, target));
-  const fault = faultOf(target);
+  const fault = known.faultOf(target);
   if (fault === undefined || relying === undefined || relying.reader.has('spec.default_agent')) return;
   relying.reader.report(
     'spec',
     `${fault}, and it is the default_agent of the daemon's configuration`,
-    severity,
+    known.severityOf('agent'),
   );
 }
 

@@ -1,4 +1,4 @@
-// The triggers and agents of a gateway. Its file says where they are, and what holds for all of them.
+// The triggers, agents, fleets and flows of a gateway. Its file says where they are, and what holds for all of them.
 
 import type { GatewayConfig } from '../gateway-file/gateway-schema.ts';
 import { parseListenAddr } from '../gateway-file/listen-addr.ts';
@@ -26,6 +26,8 @@ export function loadGatewayResources(
   return loadResources({
     triggers: spec.triggers.directory,
     agents: spec.agents.directory,
+    fleets: spec.fleets.directory,
+    flows: spec.flows.directory,
     env,
     secrets,
     defaultAgent: spec.runtime.default_agent,

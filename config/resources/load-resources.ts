@@ -1,4 +1,4 @@
-// Loads triggers and agents from their files: read, parse, substitute, check, fill, and check against each other. What is
+// Loads triggers, agents, fleets and flows from their files: read, parse, substitute, check, fill, and check against each other. What is
 // wrong comes back as problems with positions, all of them at once; content never makes it throw.
 //
 // LR1  a resource with an error is not in the result; whether the others are used is the caller's decision.
@@ -15,9 +15,13 @@ import { parseYamlDocuments, type YamlTree } from '../reader/yaml-tree.ts';
 import type { Agent } from './agents/agent.ts';
 import { checkModels, type GivenToAgents } from './agents/model-checks.ts';
 import { readAgent } from './agents/read-agent.ts';
-import { unsupportedKinds } from './aliases.ts';
+import { kindMeant, resourceKinds } from './aliases.ts';
 import { checkApprovers } from './approver-checks.ts';
 import { crossCheck } from './cross-checks.ts';
+import type { Fleet } from './fleets/fleet.ts';
+import { readFleet } from './fleets/read-fleet.ts';
+import type { Flow } from './flows/flow.ts';
+import { readFlow } from './flows/read-flow.ts';
 import type { Platforms, ReadResource, ResourceContext } from './resource-context.ts';
 import { resourceFiles } from './resource-files.ts';
 import { readTrigger } from './triggers/read-trigger.ts';
@@ -29,12 +33,15 @@ export interface LoadResourcesOptions {
   readonly triggers?: string | undefined;
   /** Folder of agent files. */
   readonly agents?: string | undefined;
+  /** Folders of files of fleets and of flows. */
+  readonly fleets?: string | undefined;
+  readonly flows?: string | undefined;
   /** Further files and folders. Any kind of resource may be in any of them. */
   readonly files?: readonly string[] | undefined;
   readonly env: Environment;
   /** Collects what must never be shown (A9). */
   readonly secrets: SecretValues;
-  /** Files are judged here and used elsewhere: variables that are not set, and agents of which none was given, are warnings. */
+  /** Files are judged here and used elsewhere: variables that are not set, and agents, fleets and flows of which none was given, are warnings. */
   readonly isLenient?: boolean | undefined;
   readonly defaultAgent?: string | undefined;
   readonly platforms?: Platforms | undefined;
@@ -48,6 +55,8 @@ export interface LoadedResources {
   /** In the order of their files. */
   readonly triggers: readonly Trigger[];
   readonly agents: readonly Agent[];
+  readonly fleets: readonly Fleet[];
+  readonly flows: readonly Flow[];
   /** Errors and warnings, file by file. */
   readonly problems: readonly Problem[];
 }
@@ -55,17 +64,17 @@ export interface LoadedResources {
 const MAX_DOCUMENTS = 1000;
 const MAX_RESOURCES = 5000;
 const NAMESPACE = 'metadata.namespace';
-const kinds = ['Trigger', 'Agent', ...Object.keys(unsupportedKinds)];
+const anyKind = 'a Trigger, an Agent, a Fleet or a Flow';
 
 /** Never rejects for what is in the files. */
 export async function loadResources(options: LoadResourcesOptions): Promise<LoadedResources> {
-  const { triggers, agents, files = [], defaultAgent, isLenient = false } = options;
+  const { triggers, agents, fleets, flows, files = [], defaultAgent, isLenient = false } = options;
   const context: ResourceContext = {
     platforms: options.platforms ?? {},
     listen: options.listen,
     defaultAgent,
   };
-  const places = [triggers, agents, ...files].filter((place) => place !== undefined);
+  const places = [triggers, agents, fleets, flows, ...files].filter((place) => place !== undefined);
   const found = await resourceFiles(places);
   const problems: Problem[] = [...found.problems];
   const resources: ReadResource[] = [];
@@ -78,14 +87,20 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
       break;
     }
   }
-  crossCheck(resources, defaultAgent, isLenient && agents === undefined);
-  checkApprovers(resources);
-  checkModels(resources, { ...options.given, env: options.env, isLenient });
-  problems.push(...resources.flatMap(({ reader }) => reader.problems));
-  const good = resources.filter(({ reader }) => !hasError(reader.problems));
+  const isPartial = isLenient && agents === undefined;
+  crossCheck(resources, { defaultAgent, isPartial, servers: options.given?.servers });
+  const all = resources.flatMap((each) => [each, ...(each.inline ?? [])]);
+  checkApprovers(all);
+  checkModels(all, { ...options.given, env: options.env, isLenient });
+  problems.push(...all.flatMap(({ reader }) => reader.problems));
+  const good = resources.filter(({ reader, inline = [] }) =>
+    [reader, ...inline.map((each) => each.reader)].every((each) => !hasError(each.problems)),
+  );
   return {
     triggers: good.flatMap(({ trigger }) => trigger ?? []),
     agents: good.flatMap(({ agent }) => agent ?? []),
+    fleets: good.flatMap(({ fleet }) => fleet ?? []),
+    flows: good.flatMap(({ flow }) => flow ?? []),
     problems: inOrder(withoutValues(problems, options.secrets)),
   };
 }
@@ -112,9 +127,9 @@ async function readFile(
   // A key that is there twice, say, belongs to no field, and yet what was read is not what was meant.
   const isWhole = !hasError(problems);
   if (problems.length === 0 && resources.length === 0)
-    problems.push(source.problem(0, 'the file is empty; expected a Trigger or an Agent', 'warning'));
+    problems.push(source.problem(0, `the file is empty; expected ${anyKind}`, 'warning'));
   const asFound = resources.map((each) =>
-    isWhole ? each : { ...each, trigger: undefined, agent: undefined },
+    isWhole ? each : { ...each, trigger: undefined, agent: undefined, fleet: undefined, flow: undefined },
   );
   return { resources: asFound, problems };
 }
@@ -133,25 +148,33 @@ async function readResource(
 ): Promise<ReadResource> {
   const kindTree = memberOf(root, 'kind');
   const kind = textOf(kindTree);
-  if (kind === 'Trigger') return readTrigger(reader, root, file, context);
-  if (kind === 'Agent') return readAgent(reader, root, file, secrets);
+  switch (kindMeant(kind ?? '')) {
+    case 'Trigger':
+      return readTrigger(reader, root, file, context);
+    case 'Agent':
+      return readAgent(reader, root, file, secrets);
+    case 'Fleet':
+      return { kind: 'Fleet', name: nameIn(root), reader, ...(await readFleet(reader, root, file, secrets)) };
+    case 'Flow':
+      return { kind: 'Flow', name: nameIn(root), reader, flow: readFlow(reader, root, file) };
+    default:
+  }
   const offset = kindTree?.offset ?? root.offset;
   reader.place('kind', offset, offset);
   reader.report('kind', kindFault(root, kind));
   return { kind: undefined, name: undefined, reader };
 }
 
+const nameIn = (root: YamlTree) => textOf(memberOf(memberOf(root, 'metadata'), 'name'));
+
 function kindFault(root: YamlTree, kind: string | undefined): string {
   if (root.kind !== 'map') return 'expected a resource: a mapping with apiVersion, kind, metadata and spec';
   if (kind === undefined) return `required, but missing; ${missingKindAdvice(root)}`;
   if (kind === 'Daemon')
-    return "is a gateway's own file, which --config FILE --check checks; expected Trigger or Agent";
-  const unsupported = Object.hasOwn(unsupportedKinds, kind) ? unsupportedKinds[kind] : undefined;
-  if (unsupported !== undefined)
-    return `${unsupported} are not supported, so ${kind} resources cannot be used`;
-  const near = suggest(kind, kinds);
+    return `is a gateway's own file, which --config FILE --check checks; expected ${resourceKinds.join(', ')}`;
+  const near = suggest(kind, resourceKinds);
   return near === undefined
-    ? 'there is no kind of that name; expected Trigger or Agent'
+    ? `there is no kind of that name; expected ${resourceKinds.join(', ')}`
     : `there is no kind of that name; did you mean ${near}?`;
 }
 

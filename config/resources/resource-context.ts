@@ -2,6 +2,8 @@
 
 import type { SchemaReader } from '../reader/schema-reader.ts';
 import type { Agent } from './agents/agent.ts';
+import type { Fleet } from './fleets/fleet.ts';
+import type { Flow } from './flows/flow.ts';
 import type { TargetReference } from './triggers/bindings.ts';
 import type { Trigger } from './triggers/trigger.ts';
 import type { ListenAddress } from './triggers/trigger-type.ts';
@@ -38,6 +40,10 @@ export interface ReadResource {
   /** Undefined for one with an error. */
   readonly trigger?: Trigger | undefined;
   readonly agent?: Agent | undefined;
+  readonly fleet?: Fleet | undefined;
+  readonly flow?: Flow | undefined;
+  /** Agents that are written in it: what is wrong with one of them is wrong with it. */
+  readonly inline?: readonly ReadResource[];
   /** Who is to answer, as a trigger names them. */
   readonly references?: readonly TargetReference[];
   /** Where servers stand that an agent names. */

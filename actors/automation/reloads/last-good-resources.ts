@@ -4,27 +4,34 @@
 
 import { sep } from 'node:path';
 import { isError } from '../../../config/reader/problem.ts';
-import type { Agent } from '../../../config/resources/agents/agent.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
-import { agentTarget, isSameTarget } from '../../../config/resources/triggers/target.ts';
-import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import { targetsOfFleet, targetsOfFlow, targetsOfTrigger } from '../../../config/resources/named-targets.ts';
+import { isSameTarget, type Target, type TargetKind } from '../../../config/resources/triggers/target.ts';
+
+interface Resource {
+  readonly name: string;
+  /** Absolute. */
+  readonly file: string;
+}
 
 /** `before` is what is in use. The problems are those of `next`. */
 export function lastGoodResources(next: LoadedResources, before: LoadedResources): LoadedResources {
   const bad = new Set(next.problems.filter(isError).map(({ file }) => file));
   // A folder that cannot be read is a bad file with everything in it.
-  const isBad = ({ file }: Trigger | Agent) =>
+  const isBad = ({ file }: Resource) =>
     bad.has(file) || [...bad].some((each) => file.startsWith(`${each}${sep}`));
   const triggers = merged(next.triggers, before.triggers, isBad);
-  const agents = merged(next.agents, before.agents, isBad);
-  const missing = before.agents.filter(
-    ({ name }) =>
-      agents.every((agent) => agent.name !== name) && triggers.some((trigger) => refersTo(trigger, name)),
-  );
-  return { triggers, agents: [...agents, ...missing], problems: next.problems };
+  // What is gone and named by what is kept is kept too, from what names most to what is only named.
+  const named: Target[] = triggers.flatMap(targetsOfTrigger);
+  const flows = withNamed('flow', merged(next.flows, before.flows, isBad), before.flows, named);
+  named.push(...flows.flatMap(targetsOfFlow));
+  const fleets = withNamed('fleet', merged(next.fleets, before.fleets, isBad), before.fleets, named);
+  named.push(...fleets.flatMap(targetsOfFleet));
+  const agents = withNamed('agent', merged(next.agents, before.agents, isBad), before.agents, named);
+  return { triggers, agents, fleets, flows, problems: next.problems };
 }
 
-function merged<T extends Trigger | Agent>(
+function merged<T extends Resource>(
   next: readonly T[],
   before: readonly T[],
   isBad: (resource: T) => boolean,
@@ -34,7 +41,14 @@ function merged<T extends Trigger | Agent>(
   return [...good, ...before.filter((resource) => isBad(resource) && !names.has(resource.name))];
 }
 
-function refersTo({ default_target, commands, rules = [] }: Trigger, agent: string): boolean {
-  const targets = [default_target, ...[...commands, ...rules].map(({ target }) => target)];
-  return targets.some((target) => isSameTarget(target, agentTarget(agent)));
+function withNamed<T extends Resource>(
+  kind: TargetKind,
+  used: readonly T[],
+  before: readonly T[],
+  named: readonly Target[],
+): readonly T[] {
+  const names = new Set(used.map(({ name }) => name));
+  const isMissing = ({ name }: T) =>
+    !names.has(name) && named.some((target) => isSameTarget(target, { kind, name }));
+  return [...used, ...before.filter(isMissing)];
 }

@@ -17,8 +17,8 @@ export const parameterSchema = Type.Object({
 
 export const bindingSchema = Type.Object({
   agent: Type.Optional(text('Agent that answers.')),
-  fleet: Type.Optional(text('Fleet of agents that answers; not supported.')),
-  flow: Type.Optional(text('Flow that is run; not supported.')),
+  fleet: Type.Optional(text('Fleet of agents that answers.')),
+  flow: Type.Optional(text('Flow that is run.')),
   description: Type.Optional(Type.String({ description: 'Help text.' })),
   requires_approval: Type.Boolean({
     description: 'Somebody must approve each run before it begins.',

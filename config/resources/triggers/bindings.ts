@@ -4,7 +4,7 @@ import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { readApproval } from './binding-approval.ts';
 import type { WrittenBinding, WrittenParameter } from './binding-schema.ts';
-import { agentTarget, type Target } from './target.ts';
+import { type Target, targetKinds } from './target.ts';
 import type { Binding, Parameter } from './trigger.ts';
 import type { TriggerType } from './trigger-type.ts';
 
@@ -40,9 +40,9 @@ export function readBindings(
     checkMenu(reader, binding, path, earlier.size, type);
     const parameters = readParameters(reader, binding, path);
     const approval = readApproval(reader, binding, path, approvers);
-    const { agent, description } = binding;
-    if (agent === undefined) continue;
-    const target = agentTarget(agent);
+    const { description } = binding;
+    const [target] = targetsOf(binding);
+    if (target === undefined) continue;
     bindings.push({ command, target, description, parameters, ...(approval && { approval }) });
     references.push({ target, path: joinPath(path, target.kind) });
   }
@@ -68,20 +68,21 @@ function checkMenu(
     reader.reportKey(path, `is one command more than the platform's menu takes, which are ${maxCommands}`);
 }
 
-const unsupportedTargets = { fleet: 'fleets', flow: 'flows' } as const;
+function targetsOf(binding: WrittenBinding): readonly Target[] {
+  return targetKinds.flatMap((kind) => {
+    const name = binding[kind];
+    return name === undefined ? [] : [{ kind, name }];
+  });
+}
 
 function checkTarget(reader: SchemaReader, path: string): void {
-  const targets = (['agent', 'fleet', 'flow'] as const).filter((key) => reader.has(joinPath(path, key)));
-  if (targets.length === 0) reader.reportKey(path, 'leads nowhere: give it an agent');
+  const targets = targetKinds.filter((key) => reader.has(joinPath(path, key)));
+  if (targets.length === 0) reader.reportKey(path, 'leads nowhere: give it an agent, a fleet or a flow');
   if (targets.length > 1)
     reader.reportKey(
       path,
       `leads to ${targets.join(' and ')}; only one of agent, fleet and flow may be given`,
     );
-  for (const [key, words] of Object.entries(unsupportedTargets)) {
-    const at = joinPath(path, key);
-    if (reader.has(at)) reader.report(at, `${words} are not supported; let an agent answer`);
-  }
 }
 
 function readParameters(

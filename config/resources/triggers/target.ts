@@ -1,7 +1,9 @@
 // Who is to answer an event: what a command, a rule or a trigger leads to.
 
-/** An agent, a fleet of agents, a flow. Only agents are supported. */
-export type TargetKind = 'agent' | 'fleet' | 'flow';
+export const targetKinds = ['agent', 'fleet', 'flow'] as const;
+
+/** An agent, a fleet of agents, a flow. */
+export type TargetKind = (typeof targetKinds)[number];
 
 export interface Target {
   readonly kind: TargetKind;

@@ -11,7 +11,7 @@ export interface Parameter {
   readonly default: string | undefined;
 }
 
-/** A command and what it leads to. Fleets and flows are load errors. */
+/** A command and what it leads to. */
 export interface Binding {
   /** As written, without a leading slash; where commands are names of events, what people write keeps it. */
   readonly command: string;

@@ -1,0 +1,167 @@
+// Who answers: the agents, fleets and flows that were loaded, the trigger that each has by itself, and the tools of agents with a model.
+// All of it changes with a reload, between two events. What runs fleets, flows and models is loaded with the first of them that is asked.
+
+import type { Agent } from '../../config/resources/agents/agent.ts';
+import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
+import type { Fleet } from '../../config/resources/fleets/fleet.ts';
+import type { Flow } from '../../config/resources/flows/flow.ts';
+import { inlineAgents } from '../../config/resources/inline-agents.ts';
+import type { Target } from '../../config/resources/triggers/target.ts';
+import type { ManualTrigger } from '../../config/resources/triggers/trigger.ts';
+import { AgentToolBoxes, type ToolsHost } from '../agents/agent-tool-boxes.ts';
+import type { ModelAgentServices } from '../agents/model-agent.ts';
+import type { ToolBoxes } from '../agents/tool-box.ts';
+import type { FleetServices } from '../fleets/fleet-handler.ts';
+import type { FlowServices } from '../flows/flow-handler.ts';
+import { type Handler, HandlerError } from '../handlers/handler.ts';
+import { LateHandler } from '../handlers/late-handler.ts';
+import { makeHandler } from '../handlers/make-handler.ts';
+import { installationFault } from '../installation-fault.ts';
+import type { Log } from '../log.ts';
+import { type Answering, Handlers } from './conversations/handlers.ts';
+import { OwnTriggers } from './triggers/own-triggers.ts';
+
+/** What agents with a model need besides their tools; asked when the first of them is. */
+export type LoadModelServices = (log: Log) => Promise<Omit<ModelAgentServices, 'toolBoxes' | 'log'>>;
+
+/** Definitions that runs have begun with, as they are read today. Each rejects with ConfigError. */
+export interface KeptDefinitions {
+  readonly fleet: FleetServices['readDefinition'];
+  readonly flow: FlowServices['readDefinition'];
+}
+
+export interface TargetRegistryOptions {
+  readonly modelServices: LoadModelServices;
+  readonly definitions: KeptDefinitions;
+}
+
+/** The gateway, as far as agents need it. */
+type AgentsHost = ToolsHost & { readonly log: Log };
+
+export class TargetRegistry {
+  readonly #options: TargetRegistryOptions;
+  readonly #handlers: Handlers;
+  readonly #triggers = new OwnTriggers();
+  /** Of agents and fleets that are written in what asks them. */
+  readonly #inline = new WeakMap<Agent | Fleet, Handler>();
+  #host: AgentsHost | undefined;
+  #toolBoxes: AgentToolBoxes | undefined;
+
+  constructor(options: TargetRegistryOptions) {
+    this.#options = options;
+    this.#handlers = new Handlers({
+      agent: (agent) => this.#agent(agent),
+      fleet: (fleet) => new LateHandler(() => this.#fleet(fleet)),
+      flow: (flow) => new LateHandler(() => this.#flow(flow)),
+    });
+  }
+
+  /** To be called once, before the first are there. */
+  boot(host: AgentsHost): void {
+    this.#host = host;
+    this.#toolBoxes = new AgentToolBoxes(host);
+  }
+
+  use(loaded: Answering): void {
+    this.#handlers.use(loaded);
+    this.#toolBoxes?.servers.want(withModel([...loaded.agents, ...inlineAgents(loaded)]));
+    this.#triggers.use(loaded);
+  }
+
+  /** No server of an agent is started any more. */
+  close(): void {
+    this.#toolBoxes?.servers.close();
+  }
+
+  /** Each kind in the order of its files. */
+  get loaded(): Answering {
+    return this.#handlers.loaded;
+  }
+
+  /** Undefined for one that is not there, or has nobody to answer for it. */
+  handlerOf(target: Target): Handler | undefined {
+    return this.#handlers.of(target);
+  }
+
+  /** The trigger that one of them has by itself. */
+  triggerOf(target: Target): ManualTrigger | undefined {
+    return this.#triggers.of(target);
+  }
+
+  /** One of these by its name. */
+  trigger(name: string): ManualTrigger | undefined {
+    return this.#triggers.get(name);
+  }
+
+  get longestTimeoutMs(): number {
+    return this.#triggers.longestTimeoutMs;
+  }
+
+  /** The tools of agents with a model. */
+  get toolBoxes(): ToolBoxes {
+    if (this.#toolBoxes === undefined) throw new Error('the tools of agents are there from the boot on');
+    return this.#toolBoxes;
+  }
+
+  #agent(agent: Agent): Handler | undefined {
+    return makeHandler(agent, (runtime, file) => new LateHandler(() => this.#modelAgent(runtime, file)));
+  }
+
+  /** By name, or one that is written in what asks it. */
+  #agentOf(agent: string | Agent): Handler | undefined {
+    if (typeof agent === 'string') return this.#handlers.of({ kind: 'agent', name: agent });
+    return this.#kept(agent, () => this.#agent(agent));
+  }
+
+  #fleetOf(fleet: string | Fleet): Handler | undefined {
+    if (typeof fleet === 'string') return this.#handlers.of({ kind: 'fleet', name: fleet });
+    return this.#kept(fleet, () => new LateHandler(() => this.#fleet(fleet)));
+  }
+
+  #kept(inline: Agent | Fleet, make: () => Handler | undefined): Handler | undefined {
+    const handler = this.#inline.get(inline) ?? make();
+    if (handler !== undefined) this.#inline.set(inline, handler);
+    return handler;
+  }
+
+  async #modelAgent(runtime: ModelRuntime, file: string): Promise<Handler> {
+    if (this.#host === undefined) throw new Error('agents are asked from the boot on');
+    const { log } = this.#host;
+    const [{ ModelAgent }, services] = await loading('agents with a model', () =>
+      Promise.all([import('../agents/model-agent.ts'), this.#options.modelServices(log)]),
+    );
+    return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes, log });
+  }
+
+  async #fleet(fleet: Fleet): Promise<Handler> {
+    const { FleetHandler } = await loading('fleets', () => import('../fleets/fleet-handler.ts'));
+    return new FleetHandler(fleet, {
+      handlerOf: ({ agent }) => this.#agentOf(agent),
+      readDefinition: this.#options.definitions.fleet,
+    });
+  }
+
+  async #flow(flow: Flow): Promise<Handler> {
+    const { FlowHandler } = await loading('flows', () => import('../flows/flow-handler.ts'));
+    return new FlowHandler(flow, {
+      handlerOf: (work) =>
+        work.type === 'Agent' ? this.#agentOf(work.agent) : this.#fleetOf(work.fleet),
+      readDefinition: this.#options.definitions.flow,
+    });
+  }
+}
+
+async function loading<T>(what: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new HandlerError(`what runs ${what} ${installationFault(error)}`, { isFinal: false, cause: error });
+  }
+}
+
+/** Those that the gateway runs itself, with the servers that they bring along. */
+function withModel(agents: readonly Agent[]) {
+  return agents.flatMap(({ name, runtime }) =>
+    runtime.kind === 'model' ? { name, servers: runtime.servers } : [],
+  );
+}
