@@ -1,7 +1,7 @@
 // A flow behind the seam of handlers: a run goes on with the definition that it began with.
 
 import { randomBytes } from 'node:crypto';
-import type { Flow } from '../../config/resources/flows/flow.ts';
+import type { AskingWork, Flow } from '../../config/resources/flows/flow.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
 import type { Effects } from '../inbox/work.ts';
@@ -9,9 +9,10 @@ import { PartsJournal } from '../parts/parts-journal.ts';
 import { type BegunFlow, FlowRun } from './flow-run.ts';
 
 export interface FlowServices {
-  handlerOf(kind: 'agent' | 'fleet', name: string): Handler | undefined;
-  /** What a definition says, of the flow in that file. Throws ConfigError. */
-  readDefinition(text: string, flow: Pick<Flow, 'name' | 'file'>): Flow;
+  /** Who answers at an Agent or a Fleet; undefined for one that is not there. */
+  handlerOf(work: AskingWork): Handler | undefined;
+  /** What a definition says, of the flow in that file. Rejects with ConfigError. */
+  readDefinition(text: string, flow: Pick<Flow, 'name' | 'file'>): Promise<Flow>;
   /** Rows that say something while the run goes on, the `n`th of them. */
   said(job: Job, text: string, channel: string | undefined, n: number): Effects['emit'];
 }
@@ -32,7 +33,7 @@ export class FlowHandler implements Handler {
     const journal = await PartsJournal.open({ kind: 'flow', name, context });
     const before = journal.rows.find((row) => row.kind === 'flow' && row.in === undefined);
     const begun = (before as unknown as BegunFlow | undefined) ?? this.#begin(job, journal);
-    const flow = this.#definitionOf(begun);
+    const flow = await this.#definitionOf(begun);
     const { handlerOf, said } = this.#services;
     const say = (text: string, channel: string | undefined, n: number) => said(job, text, channel, n);
     return new FlowRun({ flow, begun, job, context, journal, handlerOf, said: say }).work();
@@ -57,11 +58,11 @@ export class FlowHandler implements Handler {
     return row;
   }
 
-  #definitionOf({ definition }: BegunFlow): Flow {
+  async #definitionOf({ definition }: BegunFlow): Promise<Flow> {
     if (definition === this.#flow.definition) return this.#flow;
     const { name } = this.#flow;
     try {
-      return this.#services.readDefinition(definition, this.#flow);
+      return await this.#services.readDefinition(definition, this.#flow);
     } catch (error) {
       throw new HandlerError(
         `flow ${name} cannot go on by the definition that the run began with: ${(error as Error).message}; mend that and retry the run, or replay it to begin anew`,

@@ -7,7 +7,7 @@
 
 import { setMaxListeners } from 'node:events';
 import { textOf } from '../../config/expressions/template.ts';
-import type { Flow, FlowBody, FlowNode } from '../../config/resources/flows/flow.ts';
+import type { AskingWork, Flow, FlowBody, FlowNode } from '../../config/resources/flows/flow.ts';
 import { type FlowEnd, FlowState } from '../../machines/flow-run/flow-state.ts';
 import { pathInTurn } from '../../machines/flow-run/node-path.ts';
 import type { FlowRow } from '../../machines/flow-run/rows.ts';
@@ -43,7 +43,7 @@ export interface FlowRunOptions {
   readonly job: Job;
   readonly context: HandlerContext;
   readonly journal: PartsJournal;
-  handlerOf(kind: 'agent' | 'fleet', name: string): Handler | undefined;
+  handlerOf(work: AskingWork): Handler | undefined;
   /** As in node-work.ts. */
   said(text: string, channel: string | undefined, n: number): Effects['emit'];
 }

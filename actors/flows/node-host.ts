@@ -3,7 +3,7 @@
 import { ExpressionError } from '../../config/expressions/expression.ts';
 import { type Template, textOf } from '../../config/expressions/template.ts';
 import { renderedValue, type ValueTemplate } from '../../config/expressions/value-template.ts';
-import type { FlowNode } from '../../config/resources/flows/flow.ts';
+import type { AskingWork, FlowNode } from '../../config/resources/flows/flow.ts';
 import { type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Effects } from '../inbox/work.ts';
@@ -25,7 +25,7 @@ export interface NodeHost {
   readonly context: HandlerContext;
   readonly values: Values;
   readonly hasWaited: boolean;
-  handlerOf(kind: 'agent' | 'fleet', name: string): Handler | undefined;
+  handlerOf(work: AskingWork): Handler | undefined;
   /** Rows that send the text to where the flow was asked for, or to that channel. Throws HandlerError for one that cannot be reached. */
   said(text: string, channel: string | undefined): Effects['emit'];
 }

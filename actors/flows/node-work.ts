@@ -1,8 +1,7 @@
 // What a node of a flow does, by its type: worked out from its templates, done, and given as its output. What comes of it in the flow is the
 // affair of flow-run.ts.
 
-import type { Template } from '../../config/expressions/template.ts';
-import type { NodeWork } from '../../config/resources/flows/flow.ts';
+import type { AskingWork, NodeWork } from '../../config/resources/flows/flow.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import { isParked, type Parked } from '../handlers/handler-context.ts';
 import { askPeople } from './approval-node.ts';
@@ -16,8 +15,8 @@ type Work<T extends NodeWork['type']> = (
 ) => Promise<NodeReply | Parked>;
 
 const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: Work<T> } = {
-  Agent: ({ agent, input }, host) => asked(host, 'agent', agent, input),
-  Fleet: ({ fleet, input }, host) => asked(host, 'fleet', fleet, input),
+  Agent: asked,
+  Fleet: asked,
   Tool: callTool,
   HTTP: request,
   Approval: askPeople,
@@ -48,13 +47,15 @@ export function workOf(host: NodeHost): Promise<NodeReply | Parked> {
 }
 
 async function asked(
+  work: AskingWork,
   { job, context, values, key, handlerOf }: NodeHost,
-  kind: 'agent' | 'fleet',
-  name: string,
-  input: Template,
 ): Promise<NodeReply | Parked> {
-  const handler = handlerOf(kind, name);
-  if (handler === undefined) throw new HandlerError(`there is no ${kind} ${name}`, { isFinal: true });
+  const asked = work.type === 'Agent' ? work.agent : work.fleet;
+  const name = typeof asked === 'string' ? asked : asked.name;
+  const handler = handlerOf(work);
+  if (handler === undefined)
+    throw new HandlerError(`there is no ${work.type.toLowerCase()} ${name}`, { isFinal: true });
+  const { input } = work;
   const text = textIn(input, values);
   const of = { input: text, inputJson: undefined, command: undefined, agent: name, idempotencyKey: key };
   const reply = await handler.run({ ...job, ...of }, context);

@@ -37,6 +37,8 @@ export class SchemaReader {
   /** Paths of the fields whose value is of a variable that is not set. */
   readonly #unset: string[] = [];
 
+  /** By the paths of their documents. */
+  readonly #inner = new Map<string, SchemaReader>();
   readonly #prefix: string;
 
   /** `prefix` is the path of what is read, where that is a part of its file. */
@@ -47,11 +49,15 @@ export class SchemaReader {
     this.#prefix = prefix;
   }
 
-  /** One for a document within this one, at that path. What it reports is not among the problems here. */
+  /**
+   * One for a document within this one, at that path. What it reports is not among the problems here; where its fields stand is
+   * known here as well.
+   */
   within(path: string): SchemaReader {
     const inner = new SchemaReader(this.#source, this.#env, this.#secrets, this.#prefixed(path));
     inner.unknownKeys = this.unknownKeys;
     inner.unsetVariables = this.unsetVariables;
+    this.#inner.set(path, inner);
     return inner;
   }
 
@@ -74,7 +80,8 @@ export class SchemaReader {
 
   /** Whether the field was written, well or badly. */
   has(path: string): boolean {
-    return this.#keyOffsets.has(path);
+    const within = this.#innerOf(path);
+    return this.#keyOffsets.has(path) || within?.inner.has(within.rest) === true;
   }
 
   /** How many fields below this one were written, well or badly. */
@@ -94,26 +101,22 @@ export class SchemaReader {
 
   /** A problem at a field's value, or at the nearest enclosing field that was written. */
   problemAt(path: string, message: string, severity: Problem['severity'] = 'error'): Problem {
-    return this.#source.problem(
-      nearest(this.#valueOffsets, path),
-      atPath(this.#prefixed(path), message),
-      severity,
-    );
+    return this.#source.problem(this.#valueOffset(path), atPath(this.#prefixed(path), message), severity);
   }
 
   /** Reports `problemAt`. */
   report(path: string, message: string, severity: Problem['severity'] = 'error'): void {
-    this.#add(nearest(this.#valueOffsets, path), path, message, severity);
+    this.#add(this.#valueOffset(path), path, message, severity);
   }
 
   /** Reports at a field's key. */
   reportKey(path: string, message: string, severity: Problem['severity'] = 'error'): void {
-    this.#add(nearest(this.#keyOffsets, path), path, message, severity);
+    this.#add(this.#keyOffset(path), path, message, severity);
   }
 
   /** Reports within the text of a field, at that character of it, as far as the text stands in the file as it is. */
   reportWithin(path: string, value: string, index: number, message: string): void {
-    const offset = nearest(this.#valueOffsets, path);
+    const offset = this.#valueOffset(path);
     const before = value.lastIndexOf('\n', index - 1) + 1;
     const [line = ''] = value.slice(before).split('\n', 1);
     const at = this.#source.text.indexOf(line, offset);
@@ -237,6 +240,23 @@ export class SchemaReader {
   #add(offset: number, path: string, message: string, severity: Problem['severity'] = 'error'): void {
     if (severity === 'error') this.#faulty.push(path);
     this.problems.push(this.#source.problem(offset, atPath(this.#prefixed(path), message), severity));
+  }
+
+  #valueOffset(path: string): number {
+    const within = this.#innerOf(path);
+    return within === undefined ? nearest(this.#valueOffsets, path) : within.inner.#valueOffset(within.rest);
+  }
+
+  #keyOffset(path: string): number {
+    const within = this.#innerOf(path);
+    const isThere = within?.inner.has(within.rest) === true;
+    return isThere ? within.inner.#keyOffset(within.rest) : nearest(this.#keyOffsets, path);
+  }
+
+  #innerOf(path: string): { readonly inner: SchemaReader; readonly rest: string } | undefined {
+    for (const [at, inner] of this.#inner)
+      if (path.startsWith(`${at}.`)) return { inner, rest: path.slice(at.length + 1) };
+    return undefined;
   }
 
   #prefixed(path: string): string {

@@ -3,13 +3,13 @@
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { SecretValues } from '../../reader/secret-values.ts';
-import { scalarLike } from '../../reader/yaml-members.ts';
-import type { YamlMap, YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
+import type { YamlTree } from '../../reader/yaml-tree.ts';
+import { inlineRoot } from '../inline-root.ts';
 import type { ReadResource } from '../resource-context.ts';
 import type { Agent } from './agent.ts';
 import { readAgent } from './read-agent.ts';
 
-export interface InlineAgent {
+export interface InlineResource {
   /** `review/style`. */
   readonly name: string;
   readonly file: string;
@@ -28,24 +28,11 @@ export interface ReadInlineAgent {
 /** What is wrong is reported to the reader of `resource`. */
 export async function readInlineAgent(
   reader: SchemaReader,
-  { name, file, path, spec }: InlineAgent,
+  { name, file, path, spec }: InlineResource,
   secrets: SecretValues,
 ): Promise<ReadInlineAgent> {
   const inner = reader.within(path);
-  const pair = (key: string, value: YamlTree): YamlPair => ({ key, keyOffset: spec.offset, value });
-  const text = (value: string) => scalarLike(spec, value);
-  const metadata: YamlMap = { kind: 'map', offset: spec.offset, pairs: [pair('name', text('inline'))] };
-  const root: YamlMap = {
-    kind: 'map',
-    offset: spec.offset,
-    pairs: [
-      pair('apiVersion', text('inline/v1')),
-      pair('kind', text('Agent')),
-      pair('metadata', metadata),
-      pair('spec', spec),
-    ],
-  };
-  const read = await readAgent(inner, root, file, secrets);
+  const read = await readAgent(inner, inlineRoot('Agent', spec), file, secrets);
   const agent = read.agent && { ...read.agent, name };
   return { agent, resource: { kind: undefined, name: undefined, reader: inner, agent } };
 }

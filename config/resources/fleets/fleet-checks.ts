@@ -1,25 +1,52 @@
 // What a fleet needs of its agents: that they are there, and that those who vote have the field on which is voted.
 
 import { joinPath } from '../../reader/field-path.ts';
+import type { Problem } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { suggest } from '../../reader/suggest.ts';
 import type { Agent } from '../agents/agent.ts';
 import type { Consensus, Fleet, FleetMember } from './fleet.ts';
 
-/** `agents` are all that were loaded, by their names. */
-export function checkFleet(reader: SchemaReader, fleet: Fleet, agents: ReadonlyMap<string, Agent>): void {
+/**
+ * `agents` are all that were loaded, by their names; `severity` is of names that are not there: they may be in files that were not
+ * given. `within` is the path of a fleet that is written in another document.
+ */
+export function checkFleet(
+  reader: SchemaReader,
+  fleet: Fleet,
+  agents: ReadonlyMap<string, Agent>,
+  severity: Problem['severity'] = 'error',
+  within = '',
+): void {
+  const list = within === '' ? 'spec.agents' : `${within}.spec.agents`;
   for (const [index, member] of fleet.members.entries()) {
-    const path = joinPath('spec.agents', index);
+    const path = joinPath(list, index);
     const agent = typeof member.agent === 'string' ? agents.get(member.agent) : member.agent;
-    if (agent === undefined) reportMissing(reader, path, String(member.agent), [...agents.keys()]);
-    else checkVoter(reader, path, fleet, member, agent);
+    if (agent === undefined) {
+      const at = joinPath(path, reader.has(joinPath(path, 'agent')) ? 'agent' : 'name');
+      const near = suggest(String(member.agent), [...agents.keys()]);
+      const advice = near === undefined ? '' : `; did you mean ${near}?`;
+      reader.report(at, `there is no agent ${member.agent}${advice}`, severity);
+      continue;
+    }
+    checkVoter(reader, path, fleet, member, agent);
+    checkLeader(reader, path, fleet, member, agent);
   }
 }
 
-function reportMissing(reader: SchemaReader, path: string, name: string, known: readonly string[]): void {
-  const near = suggest(name, known);
-  const at = reader.has(joinPath(path, 'agent')) ? joinPath(path, 'agent') : joinPath(path, 'name');
-  reader.report(at, `there is no agent ${name}${near === undefined ? '' : `; did you mean ${near}?`}`);
+/** Whose members are its tools. */
+function checkLeader(
+  reader: SchemaReader,
+  path: string,
+  { coordination }: Fleet,
+  { name, isManager }: FleetMember,
+  { runtime }: Agent,
+): void {
+  if (coordination.mode === 'hierarchical' && isManager && runtime.kind !== 'model')
+    reader.report(
+      joinPath(path, 'name'),
+      `mode hierarchical needs a manager with a model, which asks the members as its tools; ${name} has none`,
+    );
 }
 
 /** Of one whose answers come from a program or a script nothing is known beforehand. */

@@ -42,7 +42,10 @@ export function refuseElsewhere(reader: SchemaReader, spec: YamlTree): YamlTree 
     // Reported already; what follows is read as if it were there.
     return why === undefined
       ? consensus
-      : withMember(consensus, 'mode', (each) => scalarLike(each, 'pipeline'));
+      : withoutMembers(
+          withMember(consensus, 'mode', (each) => scalarLike(each, 'pipeline')),
+          ['consensus', 'aggregation'],
+        );
   });
 }
 

@@ -27,12 +27,13 @@ export interface ReadFleet {
   readonly inline: readonly ReadResource[];
 }
 
-/** Reports to `reader`, and to those of `inline`; `file` is absolute. Never rejects. */
+/** Reports to `reader`, and to those of `inline`; `file` is absolute, `named` is for one without a name of its own. Never rejects. */
 export async function readFleet(
   reader: SchemaReader,
   root: YamlTree,
   file: string,
   secrets: SecretValues,
+  named?: string,
 ): Promise<ReadFleet> {
   const tree = memberOf(root, 'spec');
   const meant = meantBy(reader, root);
@@ -45,7 +46,7 @@ export async function readFleet(
     ),
   );
   const document = reader.read(fleetSchema, bare, '') as WrittenFleet | undefined;
-  const name = document?.metadata?.name;
+  const name = named ?? document?.metadata?.name;
   const spec = fillDefaults(fleetSpecSchema, (document?.spec ?? {}) as Written<Spec>);
   const members: FleetMember[] = [];
   const inline: ReadInlineAgent[] = [];

@@ -4,15 +4,18 @@
 import type { Expression } from '../../expressions/expression.ts';
 import type { Template } from '../../expressions/template.ts';
 import type { ValueTemplate } from '../../expressions/value-template.ts';
+import type { Agent } from '../agents/agent.ts';
 import type { ApprovalRules } from '../approval-rules.ts';
+import type { Fleet } from '../fleets/fleet.ts';
 import type { Parameter } from '../triggers/trigger.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
 
 /** What a node does. Texts are templates; a value that is one expression keeps its type. */
 export type NodeWork =
-  | { readonly type: 'Agent'; readonly agent: string; readonly input: Template }
-  | { readonly type: 'Fleet'; readonly fleet: string; readonly input: Template }
+  /** The Agent of that name, or one that is written in the node; a Fleet likewise. */
+  | { readonly type: 'Agent'; readonly agent: string | Agent; readonly input: Template }
+  | { readonly type: 'Fleet'; readonly fleet: string | Fleet; readonly input: Template }
   | {
       readonly type: 'Tool';
       readonly server: string;
@@ -42,6 +45,9 @@ export type NodeWork =
       readonly body: FlowBody;
     }
   | { readonly type: 'End'; readonly status: 'done' | 'failed'; readonly output: ValueTemplate | undefined };
+
+/** What asks an agent or a fleet. */
+export type AskingWork = Extract<NodeWork, { readonly type: 'Agent' | 'Fleet' }>;
 
 export type NodeType = NodeWork['type'];
 

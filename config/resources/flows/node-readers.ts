@@ -8,10 +8,12 @@ import { memberOf } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import type { Compiler } from './compiler.ts';
 import type { FlowBody, HttpMethod, NodeType, NodeWork } from './flow.ts';
+import type { InlineHandlers } from './inline-handlers.ts';
 
 export interface NodeToRead {
   readonly reader: SchemaReader;
   readonly compiler: Compiler;
+  readonly inline: InlineHandlers;
   readonly id: string;
   /** Of its `config`. */
   readonly path: string;
@@ -39,17 +41,33 @@ const value = (node: NodeToRead, key: string): ValueTemplate | undefined =>
 const inputOf = (node: NodeToRead): Template | undefined =>
   node.compiler.template(word(node, 'input') ?? '{{ input }}', at(node, 'input'), node.id);
 
+/** By its name, or as it is written in the node. */
+function askedOf<T>(node: NodeToRead, key: 'agent' | 'fleet', own: ReadonlyMap<string, T>) {
+  const name = word(node, key);
+  const isNamed = node.reader.has(at(node, key));
+  const isWritten = memberOf(node.tree, 'spec') !== undefined;
+  if (isNamed && isWritten)
+    node.reader.reportKey(at(node, key), `contradicts spec, which is ${anOf[key]} of its own`);
+  if (!isNamed && !isWritten)
+    node.reader.report(node.path, `asks nobody: write ${key}: NAME, or spec: with ${anOf[key]} of its own`);
+  return isWritten ? own.get(node.path) : name;
+}
+
+const anOf = { agent: 'an agent', fleet: 'a fleet' } as const;
+
 const nothing =
   (type: 'Conditional' | 'Parallel' | 'Join'): Read =>
   () => ({ type });
 
 export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   Agent: (node) => {
-    const [agent, input] = [word(node, 'agent'), inputOf(node)];
+    const agent = askedOf(node, 'agent', node.inline.agents);
+    const input = inputOf(node);
     return agent !== undefined && input !== undefined ? { type: 'Agent', agent, input } : undefined;
   },
   Fleet: (node) => {
-    const [fleet, input] = [word(node, 'fleet'), inputOf(node)];
+    const fleet = askedOf(node, 'fleet', node.inline.fleets);
+    const input = inputOf(node);
     return fleet !== undefined && input !== undefined ? { type: 'Fleet', fleet, input } : undefined;
   },
   Tool: (node) => {

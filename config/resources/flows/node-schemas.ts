@@ -12,8 +12,8 @@ const input = Type.Optional(Type.String({ description: 'What it is asked; a temp
 const { approval_timeout_seconds, ...whoDecides } = approvalFields;
 
 export const nodeSchemas = {
-  Agent: Type.Object({ agent: name('Agent that is asked.'), input }),
-  Fleet: Type.Object({ fleet: name('Fleet that is asked.'), input }),
+  Agent: Type.Object({ agent: Type.Optional(name('Agent that is asked.')), input }),
+  Fleet: Type.Object({ fleet: Type.Optional(name('Fleet that is asked.')), input }),
   Tool: Type.Object({
     server: Type.String({
       description: 'Server of the catalog, by id.',
@@ -75,6 +75,8 @@ export const nodeTypes = Object.keys(nodeSchemas) as readonly NodeType[];
 
 /** Members of `config` that may be anything, and are read one by one. */
 export const freeMembers: Readonly<Partial<Record<NodeType, readonly string[]>>> = {
+  Agent: ['spec'],
+  Fleet: ['spec'],
   Tool: ['arguments'],
   HTTP: ['body'],
   Transform: ['set'],

@@ -9,9 +9,11 @@ import { memberOf, withoutMembers } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { Compiler } from './compiler.ts';
 import type { Connection, FlowBody, FlowNode, NodeType, When } from './flow.ts';
+import { MAX_CONNECTIONS, MAX_DEPTH, MAX_NODES } from './flow-bounds.ts';
 import { checkGraph } from './flow-graph.ts';
 import { checkNames, flowVariables, loopVariables } from './flow-names.ts';
 import { connectionSchema, nodeSchema } from './flow-schema.ts';
+import type { InlineHandlers } from './inline-handlers.ts';
 import { nodeReaders } from './node-readers.ts';
 import { freeMembers, nodeSchemas } from './node-schemas.ts';
 import { nodeTypeMeant } from './node-spellings.ts';
@@ -22,13 +24,10 @@ export interface BodyToRead {
   readonly tree: YamlTree | undefined;
   readonly path: string;
   readonly parameters: readonly string[];
+  readonly inline: InlineHandlers;
   /** Of a loop: its own id, and the nodes that stand before it. */
   readonly loop?: { readonly before: ReadonlySet<string>; readonly depth: number } | undefined;
 }
-
-const MAX_NODES = 100;
-const MAX_CONNECTIONS = 500;
-const MAX_DEPTH = 3;
 
 type WrittenNode = Written<Type.Static<typeof nodeSchema>>;
 type WrittenConnection = Partial<Type.Static<typeof connectionSchema>>;
@@ -146,7 +145,7 @@ function readNode(
   before: ReadonlySet<string>,
 ): FlowNode | undefined {
   if (type === undefined) return undefined;
-  const { reader, parameters, loop } = body;
+  const { reader, parameters, inline, loop } = body;
   const path = joinPath(at, 'config');
   const config = memberOf(tree, 'config') ?? { kind: 'map' as const, offset: tree.offset, pairs: [] };
   const free = freeMembers[type] ?? [];
@@ -159,11 +158,11 @@ function readNode(
   const given = reader.read(schema, withoutMembers(config, free), path);
   const depth = (loop?.depth ?? 0) + 1;
   const work = nodeReaders[type]({
-    ...{ reader, compiler, id, path, tree: config },
+    ...{ reader, compiler, inline, id, path, tree: config },
     config: fillDefaults(schema, (given ?? {}) as never) as Readonly<Record<string, unknown>>,
     body: () => {
       if (depth > MAX_DEPTH) reader.report(path, `loops stand within each other up to ${MAX_DEPTH} deep`);
-      return readBody({ reader, tree: config, path, parameters, loop: { before, depth } });
+      return readBody({ reader, tree: config, path, parameters, inline, loop: { before, depth } });
     },
   });
   if (work === undefined) return undefined;

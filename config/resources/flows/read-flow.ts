@@ -1,21 +1,37 @@
-// From the tree of one document to a flow.
+// From the tree of one document to a flow. What it needs of what it names is checked when all files are read (flow-checks.ts).
 
 import type * as Type from 'typebox';
 import { contentHash } from '../../content-hash.ts';
 import { fillDefaults, type Written } from '../../reader/fill-defaults.ts';
 import { hasError } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
+import type { SecretValues } from '../../reader/secret-values.ts';
 import { memberOf, withMember, withoutMembers } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { definitionOf } from '../agents/definition-text.ts';
+import type { ReadResource } from '../resource-context.ts';
 import type { Flow } from './flow.ts';
 import { flowSchema, flowSpecSchema } from './flow-schema.ts';
+import { readInlineHandlers } from './inline-handlers.ts';
 import { readBody } from './read-body.ts';
 
 type WrittenFlow = Written<Type.Static<typeof flowSchema>>;
 
-/** Reports to `reader`; `file` is absolute. Undefined where something is wrong. */
-export function readFlow(reader: SchemaReader, root: YamlTree, file: string): Flow | undefined {
+export interface ReadFlow {
+  /** Undefined where something is wrong. */
+  readonly flow: Flow | undefined;
+  /** Its agents and fleets that are written in it. */
+  readonly inline: readonly ReadResource[];
+}
+
+/** Reports to `reader`, and to those of `inline`; `file` is absolute, `named` is for one without a name of its own. Never rejects. */
+export async function readFlow(
+  reader: SchemaReader,
+  root: YamlTree,
+  file: string,
+  secrets: SecretValues,
+  named?: string,
+): Promise<ReadFlow> {
   reader.noReferenceAdvice = ', or {{ steps.ID.output }} for what a node has given';
   const tree = memberOf(root, 'spec');
   const meant = withMember(root, 'kind', (kind) =>
@@ -32,14 +48,21 @@ export function readFlow(reader: SchemaReader, root: YamlTree, file: string): Fl
     ...{ name, required, description, default: byDefault },
   }));
   const names = parameters.flatMap(({ name }) => name ?? []);
-  const body = tree && readBody({ reader, tree, path: 'spec', parameters: names });
-  const name = document?.metadata?.name;
-  if (name === undefined || tree === undefined || body === undefined || hasError(reader.problems))
-    return undefined;
+  const name = named ?? document?.metadata?.name;
+  const inline = await readInlineHandlers(reader, { name: name ?? 'flow', file, spec: tree }, secrets);
+  const { resources, agents, fleets } = inline;
+  const body = tree && readBody({ reader, tree, path: 'spec', parameters: names, inline });
+  const isWhole = [reader, ...resources.map((each) => each.reader)].every((each) => !hasError(each.problems));
+  if (name === undefined || tree === undefined || body === undefined || !isWhole)
+    return { flow: undefined, inline: resources };
   const definition = definitionOf(tree);
   const { description, timeout_seconds } = spec;
-  const hash = contentHash({ name, definition });
-  return { name, description, parameters, timeout_seconds, ...body, file, hash, definition };
+  const written = [...agents.values(), ...fleets.values()].map((each) => each.hash);
+  const hash = contentHash({ name, definition, written });
+  return {
+    flow: { name, description, parameters, timeout_seconds, ...body, file, hash, definition },
+    inline: resources,
+  };
 }
 
 function refuseTrigger(reader: SchemaReader, spec: YamlTree | undefined): void {

@@ -6,11 +6,12 @@ import { expect, it } from 'vitest';
 import { FlowHandler } from '../../../../actors/flows/flow-handler.ts';
 import { type Handler, HandlerError, type Job } from '../../../../actors/handlers/handler.ts';
 import { isParked } from '../../../../actors/handlers/handler-context.ts';
+import type { AskingWork } from '../../../../config/resources/flows/flow.ts';
 import { flowOf } from '../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../fixtures/automation/jobs.ts';
 import { KeptRun, ProcessEnded } from '../../../fixtures/automation/kept-run.ts';
 
-const flow = flowOf(`  parameters: [{ name: version, required: true }]
+const flow = await flowOf(`  parameters: [{ name: version, required: true }]
   nodes:
     - { id: check, type: Agent, config: { agent: checker, input: "Check {{ parameters.version }}" } }
     - { id: names, type: Transform, config: { set: { all: [ada, ben], n: "{{ size(steps.check.output.text) }}" } } }
@@ -58,16 +59,16 @@ it('FWR1 FWR2 FWR3 RPT2 RPT3 a flow comes to its end wherever its process ends',
           throw new HandlerError('no', { isFinal: true });
         },
       };
-      const handlerOf = (_kind: string, name: string): Handler => ({
+      const handlerOf = (work: AskingWork): Handler => ({
         run: async (job) => {
           keys.add(job.idempotencyKey);
           await new Promise((resolve) => setImmediate(resolve));
-          return agents[name]?.(job) ?? { text: '' };
+          return agents[work.type === 'Agent' ? String(work.agent) : '']?.(job) ?? { text: '' };
         },
       });
       const handler = new FlowHandler(flow, {
         handlerOf,
-        readDefinition: () => flow,
+        readDefinition: async () => flow,
         said: (_job, text, _channel, n) => {
           said[n] = text;
           return [];

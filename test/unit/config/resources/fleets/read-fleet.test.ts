@@ -112,6 +112,14 @@ describe('what is wrong is told with its place', () => {
       ['5:11 spec.agents: mode hierarchical needs one member with role: manager, and there are 0'],
     ],
     [
+      'a manager without a model',
+      '  agents: [{ name: a, role: manager }, { name: b }]\n  coordination: { mode: hierarchical }\n',
+      { a: { runtime: { kind: 'http' } } as unknown as Partial<Agent>, b: VERDICT },
+      [
+        '5:20 spec.agents[0].name: mode hierarchical needs a manager with a model, which asks the members as its tools; a has none',
+      ],
+    ],
+    [
       'a voter without a field',
       `${TWO}  coordination: { mode: peer, consensus: { field: verdict } }\n`,
       { a: VERDICT, b: voting({}) },

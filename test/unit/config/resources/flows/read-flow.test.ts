@@ -5,6 +5,7 @@ import { SchemaReader } from '../../../../../config/reader/schema-reader.ts';
 import { SecretValues } from '../../../../../config/reader/secret-values.ts';
 import { SourceFile } from '../../../../../config/reader/source-file.ts';
 import { parseYamlTree } from '../../../../../config/reader/yaml-tree.ts';
+import { checkFlow, type KnownToFlows } from '../../../../../config/resources/flows/flow-checks.ts';
 import { readFlow } from '../../../../../config/resources/flows/read-flow.ts';
 
 const HEAD = `apiVersion: example.com/v1
@@ -13,15 +14,19 @@ metadata: { name: deploy }
 spec:
 `;
 
-function read(spec: string, env: Record<string, string> = {}) {
+async function read(spec: string, env: Record<string, string> = {}, known?: Partial<KnownToFlows>) {
   const source = new SourceFile('/flows/deploy.yaml', HEAD + spec);
   const { root, problems } = parseYamlTree(source);
   expect(problems).toEqual([]);
   const reader = new SchemaReader(source, env, new SecretValues());
-  const flow = root && readFlow(reader, root, '/flows/deploy.yaml');
+  if (root === undefined) throw new Error('there is no document');
+  const { flow, inline } = await readFlow(reader, root, '/flows/deploy.yaml', new SecretValues());
+  if (flow !== undefined && known !== undefined)
+    checkFlow(reader, flow, { agents: new Map(), fleets: new Map(), servers: undefined, ...known });
+  const found = [reader, ...inline.map((each) => each.reader)].flatMap((each) => each.problems);
   return {
     flow,
-    problems: reader.problems.map(({ line, column, message }) => `${line}:${column} ${message}`),
+    problems: found.map(({ line, column, message }) => `${line}:${column} ${message}`),
   };
 }
 
@@ -43,8 +48,8 @@ const DEPLOY = `  parameters: [{ name: version, required: true }]
     - { from: soak, to: told }
 `;
 
-it('a flow is read with all that its nodes do', () => {
-  const { flow, problems } = read(DEPLOY, { TOKEN: 's3cret' });
+it('a flow is read with all that its nodes do', async () => {
+  const { flow, problems } = await read(DEPLOY, { TOKEN: 's3cret' });
   expect(problems).toEqual([]);
   expect(flow?.nodes.map(({ id, work }) => [id, work.type])).toEqual([
     ['check', 'Agent'],
@@ -70,15 +75,15 @@ it('a flow is read with all that its nodes do', () => {
   ]);
 });
 
-it('the input of an agent is what the flow was asked, where nothing else is written', () => {
-  const { flow } = read('  nodes: [{ id: a, type: agent, config: { agent: x } }]\n');
+it('the input of an agent is what the flow was asked, where nothing else is written', async () => {
+  const { flow } = await read('  nodes: [{ id: a, type: agent, config: { agent: x } }]\n');
   const [node] = flow?.nodes ?? [];
   if (node?.work.type !== 'Agent') throw new Error('no Agent');
   expect(node.work.input.render({ input: 'hello' })).toBe('hello');
 });
 
-it('loops have nodes of their own, which know what stands before the loop', () => {
-  const { flow, problems } = read(`  nodes:
+it('loops have nodes of their own, which know what stands before the loop', async () => {
+  const { flow, problems } = await read(`  nodes:
     - { id: list, type: Transform, config: { set: { names: [a, b] } } }
     - id: each
       type: Loop
@@ -93,6 +98,77 @@ it('loops have nodes of their own, which know what stands before the loop', () =
   expect(problems).toEqual([]);
   const [, each] = flow?.nodes ?? [];
   expect(each?.work.type === 'Loop' && each.work.body.nodes.length).toBe(2);
+});
+
+const INLINE = `  nodes:
+    - id: check
+      type: Agent
+      config: { spec: { model: "google:g" } }
+    - id: each
+      type: Loop
+      config:
+        over: "[1, 2]"
+        nodes:
+          - { id: ask, type: Agent, config: { spec: { model: "google:g" } } }
+    - id: vote
+      type: Fleet
+      config:
+        spec:
+          agents: [{ name: a, agent: adaa }, { name: b, spec: { model: "google:g" } }]
+          coordination: { mode: peer, aggregation: merge }
+  connections: [{ from: check, to: each }, { from: each, to: vote }]
+`;
+
+it('agents and fleets may be written in the nodes that ask them, within loops too', async () => {
+  const { flow, problems } = await read(INLINE);
+  expect(problems).toEqual([]);
+  const [check, each, vote] = flow?.nodes ?? [];
+  expect(check?.work).toMatchObject({ agent: { name: 'deploy/check', runtime: { kind: 'model' } } });
+  expect(each?.work).toMatchObject({ body: { nodes: [{ work: { agent: { name: 'deploy/each/ask' } } }] } });
+  expect(vote?.work).toMatchObject({
+    fleet: { name: 'deploy/vote', members: [{ agent: 'adaa' }, { agent: { name: 'deploy/vote/b' } }] },
+  });
+});
+
+it('what is wrong in an agent or a fleet of a node is told where it stands', async () => {
+  const spec = INLINE.replace(
+    '- { id: ask, type: Agent, config: { spec: { model: ',
+    '- { id: ask, type: Agent, config: { spec: { modle: ',
+  ).replace('peer', 'swarm');
+  const { flow, problems } = await read(spec);
+  expect(flow).toBeUndefined();
+  expect(problems).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(
+        /^14:55 spec.nodes\[1\].config.nodes\[0\].config.spec.modle: unknown key; did you mean model\?/,
+      ),
+      expect.stringMatching(/^20:33 spec.nodes\[2\].config.spec.coordination.mode: swarm is not supported/),
+    ]),
+  );
+});
+
+it('agents, fleets and servers that are named are looked for, within loops and fleets of nodes too', async () => {
+  const spec = INLINE.replace(
+    '    - id: vote',
+    `    - { id: t, type: Tool, config: { server: githup, tool: x } }
+    - { id: f, type: Fleet, config: { fleet: revew } }
+    - id: vote`,
+  )
+    .replace(
+      'ask, type: Agent, config: { spec: { model: "google:g" } }',
+      'ask, type: Agent, config: { agent: adaa }',
+    )
+    .replace('to: vote }]', 'to: vote }, { from: each, to: t }, { from: each, to: f }]');
+  const named = (...names: readonly string[]) => new Map(names.map((name) => [name, {} as never]));
+  const known = { agents: named('ada'), fleets: named('review'), servers: ['github'] };
+  expect((await read(spec, {}, known)).problems).toEqual([
+    '14:54 spec.nodes[1].config.nodes[0].config.agent: there is no agent adaa; did you mean ada?',
+    '15:46 spec.nodes[2].config.server: there is no server githup; did you mean github?',
+    '16:46 spec.nodes[3].config.fleet: there is no fleet revew; did you mean review?',
+    '21:38 spec.nodes[4].config.spec.agents[0].agent: there is no agent adaa; did you mean ada?',
+  ]);
+  const all = { ...known, agents: named('adaa'), fleets: named('revew') };
+  expect((await read(spec, {}, { ...all, servers: undefined })).problems).toEqual([]);
 });
 
 describe('FNM1 what is wrong is told with its place', () => {
@@ -189,6 +265,18 @@ ${more}`;
       '  nodes: [{ id: a, type: Approval, config: { message: ok? } }]\n',
       ['5:44 spec.nodes[0].config: nobody may decide: name approvers, or an approval_channel'],
     ],
+    [
+      'an agent of nobody, and one too many',
+      `  nodes:
+    - { id: a, type: Agent, config: { input: x } }
+    - { id: b, type: Agent, config: { agent: x, spec: { model: "google:g" } } }
+  connections: [{ from: a, to: b }]
+`,
+      [
+        '6:37 spec.nodes[0].config: asks nobody: write agent: NAME, or spec: with an agent of its own',
+        '7:39 spec.nodes[1].config.agent: contradicts spec, which is an agent of its own',
+      ],
+    ],
     ['no nodes', '  timeout_seconds: 5\n', ['5:3 spec.nodes: should be a list of 1 to 100 nodes']],
     [
       'templates where an expression stands',
@@ -205,7 +293,7 @@ ${more}`;
       '  nodes: [{ id: a, type: Response, config: { txt: x } }]\n',
       expect.arrayContaining([expect.stringContaining('unknown key; did you mean text?')]),
     ],
-  ])('%s', (_what, spec, expected) => {
-    expect(read(spec).problems).toEqual(expected);
+  ])('%s', async (_what, spec, expected) => {
+    expect((await read(spec)).problems).toEqual(expected);
   });
 });

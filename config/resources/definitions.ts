@@ -1,0 +1,73 @@
+// Reads the definitions of runs of fleets and flows back, whatever their files say by now: the same readers, over the text that the run
+// began with, with the variables as they are today.
+
+import { ConfigError, hasError } from '../reader/problem.ts';
+import { SchemaReader } from '../reader/schema-reader.ts';
+import type { SecretValues } from '../reader/secret-values.ts';
+import { SourceFile } from '../reader/source-file.ts';
+import type { Environment } from '../reader/substitute.ts';
+import type { YamlTree } from '../reader/yaml-tree.ts';
+import { definitionTree } from './agents/definition-text.ts';
+import type { Fleet } from './fleets/fleet.ts';
+import { readFleet } from './fleets/read-fleet.ts';
+import type { Flow } from './flows/flow.ts';
+import { readFlow } from './flows/read-flow.ts';
+import { inlineRoot } from './inline-root.ts';
+import type { ReadResource } from './resource-context.ts';
+
+export interface DefinitionContext {
+  readonly name: string;
+  /** Absolute; paths in the definition are relative to it. */
+  readonly file: string;
+  readonly env: Environment;
+  /** Takes what came from variables. */
+  readonly secrets: SecretValues;
+}
+
+interface Read<T> {
+  readonly found: T | undefined;
+  readonly inline: readonly ReadResource[];
+}
+
+/** Of a `Flow.definition`. Rejects with ConfigError where a variable is not set any longer, and for a text that is none. */
+export function flowDefinition(text: string, context: DefinitionContext): Promise<Flow> {
+  return readBack(text, context, async (reader, spec) => {
+    const { name, file, secrets } = context;
+    const { flow, inline } = await readFlow(reader, inlineRoot('Flow', spec), file, secrets, name);
+    return { found: flow, inline };
+  });
+}
+
+/** Of a `Fleet.definition`. Rejects as `flowDefinition` does. */
+export function fleetDefinition(text: string, context: DefinitionContext): Promise<Fleet> {
+  return readBack(text, context, async (reader, spec) => {
+    const { name, file, secrets } = context;
+    const { fleet, inline } = await readFleet(reader, inlineRoot('Fleet', spec), file, secrets, name);
+    return { found: fleet, inline };
+  });
+}
+
+async function readBack<T>(
+  text: string,
+  { file, env, secrets }: DefinitionContext,
+  read: (reader: SchemaReader, spec: YamlTree) => Promise<Read<T>>,
+): Promise<T> {
+  const source = new SourceFile(file, '');
+  const reader = new SchemaReader(source, env, secrets);
+  const spec = treeIn(text);
+  const { found, inline } = spec === undefined ? { found: undefined, inline: [] } : await read(reader, spec);
+  const problems = [reader, ...inline.map((each) => each.reader)].flatMap((each) => each.problems);
+  if (found !== undefined && !hasError(problems)) return found;
+  throw new ConfigError(
+    problems.length > 0 ? problems : [source.problem(0, 'the definition of the run cannot be read')],
+  );
+}
+
+function treeIn(text: string): YamlTree | undefined {
+  try {
+    return definitionTree(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

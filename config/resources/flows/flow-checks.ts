@@ -1,0 +1,53 @@
+// What a flow needs of what it names: that agents, fleets and servers of the catalog are there, those of its loops too.
+
+import { joinPath } from '../../reader/field-path.ts';
+import type { Problem } from '../../reader/problem.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import type { Agent } from '../agents/agent.ts';
+import { checkFleet } from '../fleets/fleet-checks.ts';
+import type { Flow, FlowBody } from './flow.ts';
+import { didYouMean } from './flow-names.ts';
+
+export interface KnownToFlows {
+  /** All that were loaded, by their names. */
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly fleets: { has(name: string): boolean; keys(): Iterable<string> };
+  /** Ids of the catalog; undefined: nothing is known of them, and nothing is said. */
+  readonly servers: readonly string[] | undefined;
+}
+
+/** `severity` is of names that are not there: they may be in files that were not given. */
+export function checkFlow(
+  reader: SchemaReader,
+  flow: Flow,
+  known: KnownToFlows,
+  severity: Problem['severity'] = 'error',
+): void {
+  checkBody(reader, flow, 'spec', known, severity);
+}
+
+function checkBody(
+  reader: SchemaReader,
+  { nodes }: FlowBody,
+  path: string,
+  known: KnownToFlows,
+  severity: Problem['severity'],
+): void {
+  const { agents, fleets, servers } = known;
+  const check = (what: string, name: string, names: readonly string[], at: string) => {
+    if (!names.includes(name))
+      reader.report(at, `there is no ${what} ${name}${didYouMean(name, names)}`, severity);
+  };
+  for (const [index, { work }] of nodes.entries()) {
+    const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');
+    if (work.type === 'Loop') checkBody(reader, work.body, at, known, severity);
+    if (work.type === 'Agent' && typeof work.agent === 'string')
+      check('agent', work.agent, [...agents.keys()], joinPath(at, 'agent'));
+    if (work.type === 'Fleet' && typeof work.fleet === 'string')
+      check('fleet', work.fleet, [...fleets.keys()], joinPath(at, 'fleet'));
+    if (work.type === 'Fleet' && typeof work.fleet === 'object')
+      checkFleet(reader, work.fleet, agents, severity, at);
+    if (work.type === 'Tool' && servers !== undefined)
+      check('server', work.server, servers, joinPath(at, 'server'));
+  }
+}

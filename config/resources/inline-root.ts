@@ -1,0 +1,17 @@
+// The document that a resource would be which is written where it is used: it has a `spec` and nothing else of its own.
+
+import { scalarLike } from '../reader/yaml-members.ts';
+import type { YamlMap, YamlPair, YamlTree } from '../reader/yaml-tree.ts';
+
+/** All of it stands where `spec` does. */
+export function inlineRoot(kind: string, spec: YamlTree): YamlMap {
+  const pair = (key: string, value: YamlTree): YamlPair => ({ key, keyOffset: spec.offset, value });
+  const map = (...pairs: readonly YamlPair[]): YamlMap => ({ kind: 'map', offset: spec.offset, pairs });
+  const text = (value: string) => scalarLike(spec, value);
+  return map(
+    pair('apiVersion', text('inline/v1')),
+    pair('kind', text(kind)),
+    pair('metadata', map(pair('name', text('inline')))),
+    pair('spec', spec),
+  );
+}
