@@ -1,5 +1,5 @@
-// Makes the automation of a gateway whose configuration names a folder of triggers or agents. Loaded only then: a gateway with
-// neither starts without the code for them.
+// Makes the automation of a gateway whose configuration names a folder of triggers, agents, fleets or flows. Loaded only then: a gateway
+// with none of them starts without the code for them.
 
 import { Automation } from '../actors/automation/automation.ts';
 import type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
@@ -10,6 +10,7 @@ import { loadGatewayResources } from '../config/resources/gateway-resources.ts';
 import type { LoadedResources } from '../config/resources/load-resources.ts';
 import type { Front } from './http/front.ts';
 import { TriggersFront } from './http/triggers-front.ts';
+import { keptDefinitions } from './kept-definitions.ts';
 
 export interface AutomateOptions {
   readonly config: GatewayConfig;
@@ -41,6 +42,7 @@ export async function automate(options: AutomateOptions): Promise<Automated> {
     watched: triggers.watch ? [...new Set(folders)] : [],
     maxBodyBytes: config.limits.body_bytes,
     concurrency: config.deliveries.concurrency,
+    definitions: keptDefinitions(options.environment, options.addSecrets),
     modelServices: async (log) => {
       const { modelServices } = await import('./model-services.ts');
       return modelServices(config, options.environment, options.addSecrets, log);

@@ -19,6 +19,7 @@ import { SecretValues } from '../config/reader/secret-values.ts';
 import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
 import { Front } from './http/front.ts';
 import { TriggersFront } from './http/triggers-front.ts';
+import { keptDefinitions } from './kept-definitions.ts';
 import { version } from './version.ts';
 
 export interface LocalGateway {
@@ -76,6 +77,7 @@ async function startIn(folder: string, options: LocalGatewayOptions): Promise<Lo
     watched: [],
     maxBodyBytes: own.limits.body_bytes,
     concurrency: own.deliveries.concurrency,
+    definitions: keptDefinitions(options.environment, (values) => gateway.redactor.add(...values)),
     modelServices: async (log) => {
       const { modelServices } = await import('./model-services.ts');
       return modelServices(own, options.environment, (values) => gateway.redactor.add(...values), log);

@@ -7,12 +7,12 @@ import { randomUUID } from 'node:crypto';
 import { approversOf } from '../../config/resources/approval-rules.ts';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import type { OutboundTarget } from '../outbound/outbound-message.ts';
 import { type Adapter, accountOf, type InboundEvent } from '../sources/adapter.ts';
 import type { Store, StoredEvent } from '../store/store.ts';
 import { type ApprovalBody, bodyOf, decisionOf, digestOf, type Person } from './approval-record.ts';
 import { type AskedAt, outcomeRows, questionRows } from './approval-rows.ts';
 import { type ApprovalPlaces, type Approvals, leftMs } from './approvals.ts';
+import { channelPlace } from './channel-place.ts';
 import type { ApprovalOutcome, ApprovalRequest, AskedApproval, RunApprovals } from './run-approvals.ts';
 
 /** The run. */
@@ -96,37 +96,13 @@ export class RunAsking implements RunApprovals {
     return { state: now.state, by, comment, expiresInMs, agent, digest };
   }
 
-  /** Undefined where there is nowhere to ask. Throws HandlerError for a channel that cannot be reached. */
+  /** Undefined where there is nowhere to ask. Rejects with a HandlerError for a channel that cannot be reached. */
   async #placeFor({ approval_channel: channel }: Who): Promise<AskedAt | undefined> {
     const { adapter, trigger, inbound } = this.#run;
-    if (channel === undefined) {
-      const target = adapter.outbound?.target(trigger, inbound);
-      return target && { adapter, trigger, target };
-    }
-    const elsewhere = this.#otherPlatform(channel);
-    if (elsewhere === undefined && adapter.outbound === undefined) return undefined;
-    const target = await (elsewhere === undefined
-      ? destinationIn(adapter, trigger, channel)
-      : elsewhere.adapter.outbound?.destination?.(elsewhere.trigger, channel));
-    if (target !== undefined) return { adapter, trigger, ...elsewhere, target };
-    throw new HandlerError(
-      `nobody can be asked: ${trigger.type} knows no way to the approval_channel ${JSON.stringify(channel.slice(0, 200))}; it is written as the id of a channel of the trigger's account, or whole as agents are told a conversation`,
-      { isFinal: true },
-    );
-  }
-
-  /** Of a channel that is written with its platform and account. */
-  #otherPlatform(channel: string): Pick<AskedAt, 'adapter' | 'trigger'> | undefined {
-    const { places } = this.#options;
-    const adapter = places.adapterOf(channel.split('/')[0] ?? '');
-    if (adapter?.outbound?.destination === undefined) return undefined;
-    const isOfAccount = (trigger: Trigger) => {
-      if (trigger.type !== adapter.type) return false;
-      const { platform, account } = accountOf(adapter, trigger);
-      return channel.startsWith(`${platform}/${account}/`);
-    };
-    const trigger = [this.#run.trigger, ...places.triggers()].find(isOfAccount);
-    return trigger && { adapter, trigger };
+    if (channel !== undefined)
+      return channelPlace(this.#run, channel, this.#options.places, 'the approval_channel');
+    const target = adapter.outbound?.target(trigger, inbound);
+    return target && { adapter, trigger, target };
   }
 }
 
@@ -141,15 +117,6 @@ function requesterOf({ platform, account, user, userAliases = [] }: InboundEvent
 
 function homeOf({ adapter, trigger, target }: AskedAt) {
   return { ...accountOf(adapter, trigger), place: target.place };
-}
-
-function destinationIn(
-  adapter: Adapter,
-  trigger: Trigger,
-  channel: string,
-): Promise<OutboundTarget | undefined> | undefined {
-  const { platform, account } = accountOf(adapter, trigger);
-  return adapter.outbound?.destination?.(trigger, `${platform}/${account}/${channel.replace(/^#/, '')}`);
 }
 
 function whomText(approvers: readonly string[], channel: string | undefined): string {

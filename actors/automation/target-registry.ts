@@ -144,8 +144,7 @@ export class TargetRegistry {
   async #flow(flow: Flow): Promise<Handler> {
     const { FlowHandler } = await loading('flows', () => import('../flows/flow-handler.ts'));
     return new FlowHandler(flow, {
-      handlerOf: (work) =>
-        work.type === 'Agent' ? this.#agentOf(work.agent) : this.#fleetOf(work.fleet),
+      handlerOf: (work) => (work.type === 'Agent' ? this.#agentOf(work.agent) : this.#fleetOf(work.fleet)),
       readDefinition: this.#options.definitions.flow,
     });
   }

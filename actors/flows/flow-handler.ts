@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import type { AskingWork, Flow } from '../../config/resources/flows/flow.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
-import type { Effects } from '../inbox/work.ts';
 import { PartsJournal } from '../parts/parts-journal.ts';
 import { type BegunFlow, FlowRun } from './flow-run.ts';
 
@@ -13,8 +12,6 @@ export interface FlowServices {
   handlerOf(work: AskingWork): Handler | undefined;
   /** What a definition says, of the flow in that file. Rejects with ConfigError. */
   readDefinition(text: string, flow: Pick<Flow, 'name' | 'file'>): Promise<Flow>;
-  /** Rows that say something while the run goes on, the `n`th of them. */
-  said(job: Job, text: string, channel: string | undefined, n: number): Effects['emit'];
 }
 
 const NONCE_BYTES = 9;
@@ -34,9 +31,8 @@ export class FlowHandler implements Handler {
     const before = journal.rows.find((row) => row.kind === 'flow' && row.in === undefined);
     const begun = (before as unknown as BegunFlow | undefined) ?? this.#begin(job, journal);
     const flow = await this.#definitionOf(begun);
-    const { handlerOf, said } = this.#services;
-    const say = (text: string, channel: string | undefined, n: number) => said(job, text, channel, n);
-    return new FlowRun({ flow, begun, job, context, journal, handlerOf, said: say }).work();
+    const { handlerOf } = this.#services;
+    return new FlowRun({ flow, begun, job, context, journal, handlerOf }).work();
   }
 
   #begin({ input, parameters: given }: Job, journal: PartsJournal): BegunFlow {

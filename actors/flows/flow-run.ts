@@ -7,18 +7,18 @@
 
 import { setMaxListeners } from 'node:events';
 import { textOf } from '../../config/expressions/template.ts';
-import type { AskingWork, Flow, FlowBody, FlowNode } from '../../config/resources/flows/flow.ts';
+import type { AskingWork, Flow, FlowBody, FlowNode, NodeType } from '../../config/resources/flows/flow.ts';
 import { type FlowEnd, FlowState } from '../../machines/flow-run/flow-state.ts';
 import { pathInTurn } from '../../machines/flow-run/node-path.ts';
 import type { FlowRow } from '../../machines/flow-run/rows.ts';
 import { approvalWake } from '../approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
-import type { Effects } from '../inbox/work.ts';
 import { PartContext } from '../parts/part-context.ts';
 import type { PartsJournal } from '../parts/parts-journal.ts';
 import { RunningParts, type Settled } from '../parts/running-parts.ts';
 import { flowGraph } from './flow-graph.ts';
+import { FlowResponses } from './flow-responses.ts';
 import { hasTurn, itemsOf, resultOfTurn } from './loop-turns.ts';
 import type { NodeReply, Values } from './node-host.ts';
 import { workOf } from './node-work.ts';
@@ -44,10 +44,10 @@ export interface FlowRunOptions {
   readonly context: HandlerContext;
   readonly journal: PartsJournal;
   handlerOf(work: AskingWork): Handler | undefined;
-  /** As in node-work.ts. */
-  said(text: string, channel: string | undefined, n: number): Effects['emit'];
 }
 
+/** What the others do is done at once, and a loop by its nodes. */
+const takesTime: ReadonlySet<NodeType> = new Set(['Agent', 'Fleet', 'Tool', 'HTTP', 'Approval', 'Wait']);
 const MAX_OUTPUT = 262_144;
 const flowKinds: ReadonlySet<unknown> = new Set(['entered', 'again', 'waits', 'turn', 'left', 'failed']);
 
@@ -65,6 +65,7 @@ export class FlowRun {
   readonly #options: FlowRunOptions;
   readonly #state: FlowState;
   readonly #parts: RunningParts<NodeReply>;
+  readonly #responses: FlowResponses;
   /** Results of turns so far, by the paths of their loops. */
   readonly #results = new Map<string, unknown[]>();
   readonly #items = new Map<string, readonly unknown[]>();
@@ -73,6 +74,7 @@ export class FlowRun {
     this.#options = options;
     const { journal, context, job, flow } = options;
     setMaxListeners(0, context.signal);
+    this.#responses = new FlowResponses(journal, context.says, (path) => this.#placeOf(path).node);
     this.#parts = new RunningParts({ journal, signal: context.signal, wakeName: approvalWake(job.event.id) });
     this.#state = new FlowState(flowGraph(flow));
     for (const row of journal.rows)
@@ -85,6 +87,7 @@ export class FlowRun {
       for (;;) {
         const end = this.#plan();
         if (end !== undefined) return await this.#end(end);
+        if (this.#isAtWork) await this.#responses.say();
         const settled = await this.#parts.next();
         if (settled === undefined) return this.#park();
         this.#settle(settled);
@@ -112,6 +115,11 @@ export class FlowRun {
     return undefined;
   }
 
+  /** Something is under way that may take its time. */
+  get #isAtWork(): boolean {
+    return this.#state.working.some((path) => takesTime.has(this.#placeOf(path).node.work.type));
+  }
+
   /** Its row first, and with it what a loop is about. */
   #enter(path: string): void {
     const { node } = this.#placeOf(path);
@@ -137,7 +145,7 @@ export class FlowRun {
   #begin(path: string): void {
     const { node } = this.#placeOf(path);
     if (node.work.type === 'Loop') return;
-    const { context, journal, job, begun, said } = this.#options;
+    const { context, journal, job, begun } = this.#options;
     this.#parts.begin(path, async (signal, hasWaited) => {
       // A pause is over.
       if (this.#state.stateOf(path)?.state === 'waiting') this.#add({ kind: 'entered', in: path });
@@ -149,7 +157,7 @@ export class FlowRun {
           ...{ node, job, context: part, values: this.#values(path), hasWaited },
           key: `${job.idempotencyKey}/${begun.nonce}/${path}`,
           handlerOf: this.#options.handlerOf,
-          said: (text, channel) => said(text, channel, this.#sayings()),
+          said: async (text, channel) => context.says?.rows(text, path, channel),
         });
       } catch (error) {
         signal.throwIfAborted();
@@ -214,6 +222,7 @@ export class FlowRun {
     const at = end.at === undefined ? undefined : this.#placeOf(end.at).node;
     const output = end.at === undefined ? undefined : this.#state.outputOf(end.at);
     const isFailed = end.how === 'failed' || (at?.work.type === 'End' && at.work.status === 'failed');
+    if (isFailed) await this.#responses.say();
     await journal.flush();
     if (isFailed) {
       const reason = end.how === 'failed' ? end.reason : textOf(output);
@@ -222,7 +231,8 @@ export class FlowRun {
       });
     }
     const data = output ?? null;
-    const text = this.#sayings() > 0 ? '' : textOf(output);
+    const said = this.#responses.unsaid.map((each) => each.text);
+    const text = said.length > 0 || this.#responses.wasSaid ? said.join('\n\n') : textOf(output);
     journal.add({ kind: 'ended', text, data });
     return { text, data, effects: journal.take() };
   }
@@ -261,15 +271,6 @@ export class FlowRun {
   #hasEnded(path: string): boolean {
     const { state } = this.#state.stateOf(path) ?? {};
     return state !== 'idle' && state !== 'working' && state !== 'waiting';
-  }
-
-  /** Responses so far. */
-  #sayings(): number {
-    const isSaid = (row: Readonly<Record<string, unknown>>) =>
-      row.kind === 'left' &&
-      typeof row.in === 'string' &&
-      this.#placeOf(row.in).node.work.type === 'Response';
-    return this.#options.journal.rows.filter(isSaid).length;
   }
 
   #values(path: string, output?: unknown): Values {

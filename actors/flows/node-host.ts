@@ -26,8 +26,8 @@ export interface NodeHost {
   readonly values: Values;
   readonly hasWaited: boolean;
   handlerOf(work: AskingWork): Handler | undefined;
-  /** Rows that send the text to where the flow was asked for, or to that channel. Throws HandlerError for one that cannot be reached. */
-  said(text: string, channel: string | undefined): Effects['emit'];
+  /** Rows that send the text to that channel. Rejects with a HandlerError for one that cannot be reached. */
+  said(text: string, channel: string): Promise<Effects['emit']>;
 }
 
 /** Of a template that is text in any case. */

@@ -20,10 +20,11 @@ const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: Work<T> } = {
   Tool: callTool,
   HTTP: request,
   Approval: askPeople,
+  // Where it has no channel the run says it, or makes it the answer.
   Response: async ({ text, channel }, { values, said }) => {
     const words = textIn(text, values);
-    const place = channel && textIn(channel, values);
-    return { output: { text: words }, effects: { emit: words.trim() === '' ? [] : said(words, place) } };
+    if (channel === undefined) return { output: { text: words } };
+    return { output: { text: words }, effects: { emit: await said(words, textIn(channel, values)) } };
   },
   Conditional: async () => ({ output: {} }),
   Parallel: async () => ({ output: {} }),

@@ -19,9 +19,17 @@ export interface BuiltInCommand {
   readonly description: string;
   /** Required ones first. */
   readonly options: readonly BuiltInOption[];
-  /** The option that holds what an agent is asked with the action `run`; undefined for one that asks none. */
-  readonly asks?: string | undefined;
+  /** What somebody is asked by a call; undefined where the gateway answers it alone. */
+  readonly asks: (options: Readonly<Record<string, string>>) => string | undefined;
 }
+
+/** The option that holds what is asked, with the action `run`. */
+const asking =
+  (name: string): BuiltInCommand['asks'] =>
+  (options) =>
+    options.action === 'run' ? filled(options[name]) : undefined;
+
+const filled = (text: string | undefined) => (text === undefined || text.trim() === '' ? undefined : text);
 
 const option = (
   name: string,
@@ -39,7 +47,7 @@ export const builtInCommands: readonly BuiltInCommand[] = [
       option('agent_id', 'Which agent', false),
       option('input', 'What it is asked', false),
     ],
-    asks: 'input',
+    asks: asking('input'),
   },
   {
     name: 'task',
@@ -48,17 +56,28 @@ export const builtInCommands: readonly BuiltInCommand[] = [
       option('action', 'What to do', true, ['run', 'status']),
       option('description', 'What is to be done', false),
     ],
-    asks: 'description',
+    asks: asking('description'),
   },
   {
     name: 'fleet',
-    description: 'See which fleets of agents there are',
-    options: [option('action', 'What to do', true, ['status'])],
+    description: 'Ask a fleet of agents, or see which there are',
+    options: [
+      option('action', 'What to do; none: see which there are', false, ['run', 'status']),
+      option('fleet', 'Which fleet', false),
+      option('input', 'What it is asked', false),
+    ],
+    asks: asking('input'),
   },
   {
     name: 'flow',
-    description: 'Run a flow',
-    options: [option('workflow', 'Which flow', true)],
+    description: 'Run a flow, or see which there are',
+    options: [
+      option('workflow', 'Which flow; none: see which there are', false),
+      option('action', 'What to do with it', false, ['run', 'show']),
+      option('parameters', 'As name=value, several with blanks between them', false),
+    ],
+    asks: ({ workflow, action, parameters = '' }) =>
+      filled(workflow) === undefined || action === 'show' ? undefined : parameters,
   },
 ];
 
@@ -68,19 +87,10 @@ export function builtInCommand(name: string): BuiltInCommand | undefined {
   return builtInCommands.find((command) => command.name === plain);
 }
 
-/** What an agent is to be asked by a call; undefined where the gateway answers it alone. */
-export function askedBy(
-  command: BuiltInCommand,
-  options: Readonly<Record<string, string>>,
-): string | undefined {
-  const said = command.asks === undefined || options.action !== 'run' ? undefined : options[command.asks];
-  return said === undefined || said.trim() === '' ? undefined : said;
-}
-
-/** A call of a built-in command that asks no agent, so that it may pass what its conversation is at. */
+/** A call of a built-in command that asks nobody, so that it may pass what its conversation is at. */
 export function isControlCall(name: string, options: Readonly<Record<string, string>>): boolean {
   const command = builtInCommand(name);
-  return command !== undefined && askedBy(command, options) === undefined;
+  return command !== undefined && command.asks(options) === undefined;
 }
 
 const CONTROL = '/commands';

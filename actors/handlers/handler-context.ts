@@ -4,7 +4,7 @@ import type { RunApprovals } from '../approvals/run-approvals.ts';
 import type { InProcessClient } from '../client/in-process-client.ts';
 import type { Effects } from '../inbox/work.ts';
 import type { Log } from '../log.ts';
-import type { Waker } from '../store/store.ts';
+import type { NewEvent, Waker } from '../store/store.ts';
 
 export interface HandlerContext {
   /** Aborted at the deadline, when the gateway stops, and when the claim was lost. */
@@ -22,6 +22,8 @@ export interface HandlerContext {
   readonly tools: InProcessClient;
   /** People who are asked before anything is done. Where no platform reaches them operators decide; undefined: not even they. */
   readonly approvals?: RunApprovals | undefined;
+  /** Undefined where nothing can be said but the answer. */
+  readonly says?: Sayings | undefined;
   /**
    * Keeps a state for the attempts after this one; the run goes on once that is durable. Rejects when it could not be kept, or
    * the event is not handled here any more: the run is to end then.
@@ -31,6 +33,17 @@ export interface HandlerContext {
   progress(text: string): void;
   /** Tells whoever watches why the answer takes its time: what it needs has failed, and is asked again after so many milliseconds. */
   retrying(reason: string, inMs: number): void;
+}
+
+/** What is said beside the answer, while the run goes on. */
+export interface Sayings {
+  /** Whether there is somewhere to say it where the event came from; else all that is said stands in the answer. */
+  readonly isHeard: boolean;
+  /**
+   * Rows that say it, to be committed with the step of the run that `step` names: whatever attempt says it, it is said once. `channel`
+   * is elsewhere. Rejects with a HandlerError for a channel that cannot be reached, and with UnrenderableError.
+   */
+  rows(text: string, step: string, channel?: string): Promise<readonly NewEvent[]>;
 }
 
 /** In place of a reply: the event gives back its place, and goes on when it is woken, or after a while. */

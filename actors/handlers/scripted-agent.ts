@@ -15,6 +15,9 @@
 //     answer: 'Ship it?'
 //     title: 'Release 7'                     as chats show it with the text; so do fields: [{ name, value }]
 //     actions: [{ id: ship, title: 'Ship' }] and what can be pressed or chosen, with style, description or url
+//   - match: { text: 'review' }
+//     answer: 'I would wait.'
+//     data: { verdict: wait }                what a fleet votes on, and conditions of a flow look at
 //   - answer: 'You said: {{input}}'          without match: everything
 //
 // The first rule whose conditions all hold answers; where none does nothing is answered. In an answer {{name}} stands for
@@ -56,7 +59,11 @@ export class ScriptedAgent implements Handler {
     if (job.attempt <= rule.fail)
       throw new HandlerError(`the script fails attempt ${job.attempt} of ${rule.fail}`);
     const text = filled(rule.answer, job);
-    return rule.card === undefined ? { text } : { text, data: filledCard(rule.card, job) };
+    const card = rule.card && filledCard(rule.card, job);
+    const data = rule.data && filledData(rule.data, job);
+    return card === undefined && data === undefined
+      ? { text }
+      : { text, data: { ...(data as object), ...card } };
   }
 
   async #current(): Promise<readonly ScriptRule[]> {
@@ -101,6 +108,14 @@ function isFor({ text, command, event }: ScriptRule, job: Job): boolean {
 
 function filled(text: string, job: Job): string {
   return text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (_, name: string) => placeValue(job, name));
+}
+
+/** Texts in it as an answer is. */
+function filledData(value: unknown, job: Job): unknown {
+  if (typeof value === 'string') return filled(value, job);
+  if (Array.isArray(value)) return value.map((each) => filledData(each, job));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, filledData(each, job)]));
 }
 
 function filledCard({ title, fields, actions }: ScriptCard, job: Job): ScriptCard {

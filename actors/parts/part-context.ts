@@ -46,6 +46,10 @@ export class PartContext implements HandlerContext {
     return this.#options.run.approvals;
   }
 
+  get says() {
+    return this.#options.run.says;
+  }
+
   get woken(): Waker | undefined {
     return this.#options.hasWaited ? this.#options.run.woken : undefined;
   }

@@ -3,7 +3,7 @@
 //
 // RPT1  a part settles once for each time it was begun: by its answer, by an error, by waiting; or it is dropped, and nothing of it counts.
 // RPT2  the run waits as a whole only when none of its parts is at work; then as long as the first of them.
-// RPT3  a part that waits for people is looked at again whenever the run goes on, and in between while others work; any part when its time
+// RPT3  a part that waits for people is looked at again whenever the run goes on, and once a second while others work; any part when its time
 //       is over, which is kept over restarts and does not grow with a clock that is wrong.
 
 import { isParked, type Parked } from '../handlers/handler-context.ts';
@@ -26,6 +26,8 @@ interface Waiting<R> {
   readonly isForPeople: boolean;
   /** In performance.now() milliseconds; undefined: no time. */
   readonly dueAt: number | undefined;
+  /** Of one that waits for people: when it is looked at again, while others work. */
+  readonly lookAt: number;
 }
 
 /** In the journal: the part waits. */
@@ -87,7 +89,8 @@ export class RunningParts<R extends object> {
     }
     const { until = 0, ms = 0 } = parked;
     const left = Math.min(ms, Math.max(0, until - Date.now()));
-    this.#waiting.set(path, { work, isForPeople: false, dueAt: performance.now() + left });
+    const dueAt = performance.now() + left;
+    this.#waiting.set(path, { work, isForPeople: false, dueAt, lookAt: dueAt });
   }
 
   #work(path: string, work: PartWork<R>, hasWaited: boolean): void {
@@ -136,7 +139,7 @@ export class RunningParts<R extends object> {
         if (!this.#resumeDue()) return undefined;
       }
       await this.#change();
-      this.#resumeDue(true);
+      if (this.#running.size > 0) this.#resumeDue(true);
     }
   }
 
@@ -156,7 +159,7 @@ export class RunningParts<R extends object> {
       this.#journal.add({ kind: 'parked', in: path, isForPeople, until, ms } satisfies ParkedRow);
     }
     const dueAt = ms === undefined ? undefined : performance.now() + ms;
-    this.#waiting.set(path, { work, isForPeople, dueAt });
+    this.#waiting.set(path, { work, isForPeople, dueAt, lookAt: performance.now() + LOOK_MS });
   }
 
   #parkedRow(path: string): ParkedRow | undefined {
@@ -168,7 +171,8 @@ export class RunningParts<R extends object> {
   #resumeDue(people = false): boolean {
     const now = performance.now();
     const due = [...this.#waiting].filter(
-      ([, { dueAt, isForPeople }]) => (people && isForPeople) || (dueAt !== undefined && dueAt <= now),
+      ([, { dueAt, isForPeople, lookAt }]) =>
+        (people && isForPeople && lookAt <= now) || (dueAt !== undefined && dueAt <= now),
     );
     this.#resume(due.map(([path]) => path));
     return due.length > 0;
@@ -192,7 +196,12 @@ export class RunningParts<R extends object> {
         this.#tell = () => {};
         resolve();
       };
-      const timer = this.#waiting.size === 0 ? undefined : setTimeout(end, LOOK_MS);
+      const times = [...this.#waiting.values()].map(
+        ({ dueAt = Number.POSITIVE_INFINITY, isForPeople, lookAt }) =>
+          Math.min(dueAt, isForPeople ? lookAt : dueAt, performance.now() + LOOK_MS),
+      );
+      const inMs = Math.max(1, Math.min(...times) - performance.now());
+      const timer = times.length === 0 ? undefined : setTimeout(end, inMs);
       this.#signal.addEventListener('abort', end, { once: true });
       this.#tell = end;
       if (this.#settled.length > 0 || this.#signal.aborted) end();

@@ -1,5 +1,7 @@
-// What each agent has done since the start, for the statistics. As many entries as agents were asked: names of files, a bounded few.
+// What each agent, fleet and flow has done since the start, for the statistics; of a fleet and a flow all that was done within it. As
+// many entries as were asked: names of files, a bounded few.
 
+import { type Target, targetText } from '../../config/resources/triggers/target.ts';
 import { rowOf } from './shown-step.ts';
 
 export interface AgentCounts {
@@ -25,14 +27,14 @@ const NONE: AgentCounts = {
 };
 
 /** What is read of rows; the others say nothing that is counted. */
-const COUNTED = /^\{"kind":"(?:answer|called)"/;
+const COUNTED = /^\{(?:"in":"[^"]*",)?"kind":"(?:answer|called)"/;
 
 export class AgentCounters {
   readonly #counts = new Map<string, Kept>();
 
   /** Of one attempt; `end` is to be called once. */
-  begin(agent: string) {
-    const counts = this.#kept(agent);
+  begin(target: Target) {
+    const counts = this.#kept(targetText(target));
     counts.running += 1;
     return {
       rows: (rows: readonly string[]) => countRows(counts, rows),
@@ -48,15 +50,15 @@ export class AgentCounters {
     };
   }
 
-  of(agent: string): AgentCounts {
-    return this.#counts.get(agent) ?? NONE;
+  of(target: Target): AgentCounts {
+    return this.#counts.get(targetText(target)) ?? NONE;
   }
 
-  #kept(agent: string): Kept {
-    let counts = this.#counts.get(agent);
+  #kept(whom: string): Kept {
+    let counts = this.#counts.get(whom);
     if (counts === undefined) {
       counts = { ...NONE };
-      this.#counts.set(agent, counts);
+      this.#counts.set(whom, counts);
     }
     return counts;
   }

@@ -1,13 +1,17 @@
-// The conversations of agents that are asked without a trigger of a file, by the keys of their mailboxes.
+// The conversations of agents, fleets and flows that are asked without a trigger of a file, by the keys of their mailboxes.
 
-/** The name of the agent follows, and that of the session. */
-const PREFIX = 'conversation/manual/agent/';
+import { type Target, type TargetKind, targetKinds } from '../../config/resources/triggers/target.ts';
+
+/** Who is asked follows, by kind and name, and the name of the session. */
+const PREFIX = 'conversation/manual/';
 
 /** Undefined for any other key. */
 export function conversationOf(
   key: string,
-): { readonly agent: string; readonly session: string } | undefined {
+): { readonly target: Target; readonly session: string } | undefined {
   if (!key.startsWith(PREFIX)) return undefined;
-  const [agent = '', session = ''] = key.slice(PREFIX.length).split('/');
-  return { agent, session };
+  const [kind = '', name = '', session = ''] = key.slice(PREFIX.length).split('/');
+  return isKind(kind) && name !== '' ? { target: { kind, name }, session } : undefined;
 }
+
+const isKind = (word: string): word is TargetKind => (targetKinds as readonly string[]).includes(word);

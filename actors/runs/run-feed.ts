@@ -5,6 +5,7 @@
 // RUF1  of a run that nobody watches only the newest text is kept, as long as an attempt lasts.
 // RUF2  at most `max` watch at a time, and no trigger has all of these places (A8, A6).
 
+import type { Target } from '../../config/resources/triggers/target.ts';
 import { Budget, Share } from '../budget.ts';
 import { OverloadedError } from '../errors.ts';
 import type { AgentReply } from '../handlers/handler.ts';
@@ -69,9 +70,9 @@ export class RunFeed implements DeliveryListener {
     return this.#places.taken;
   }
 
-  /** An attempt at the event of that id begins, by that agent. */
-  begin(id: string, agent: string): LiveAttempt {
-    const counted = this.counters.begin(agent);
+  /** An attempt at the event of that id begins, by whoever is to answer it. */
+  begin(id: string, target: Target): LiveAttempt {
+    const counted = this.counters.begin(target);
     const run = this.#kept(id);
     run.attempts += 1;
     run.text = '';

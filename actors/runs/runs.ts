@@ -1,10 +1,11 @@
-// The runs for an operator, and agents that are asked without a trigger of a file. The API and the commands go through here.
+// The runs for an operator, and agents, fleets and flows that are asked without a trigger of a file. The API and the commands go through here.
 //
 // A run is a delivery with a journal; what an agent was asked here is shown like one even where it has none.
 
 import { randomUUID } from 'node:crypto';
-import type { AgentRegistry } from '../automation/agent-registry.ts';
+import { type Target, targetText } from '../../config/resources/triggers/target.ts';
 import type { DeliveryControl } from '../automation/operator/delivery-control.ts';
+import type { TargetRegistry } from '../automation/target-registry.ts';
 import { ConflictError, InvalidQueryError, NotFoundError } from '../errors.ts';
 import type { Principal } from '../principal.ts';
 import type { Redactor } from '../redact.ts';
@@ -14,7 +15,8 @@ import type { RunFilter, Step } from '../store/run.ts';
 import { INBOUND, type NewEvent, type Store } from '../store/store.ts';
 import { conversationOf } from './run-conversation.ts';
 import type { LiveReply, RunFeed, RunNews } from './run-feed.ts';
-import type { AgentRequest, StepsQuery } from './run-query.ts';
+import { checkParameters } from './run-parameters.ts';
+import type { RunRequest, StepsQuery } from './run-query.ts';
 import { hasEnded } from './run-state.ts';
 import { type RunReader, RunWatch } from './run-watch.ts';
 import { type RunAnswer, type ShownRun, shownRun, withoutJournal } from './shown-run.ts';
@@ -24,7 +26,7 @@ export interface RunsHost {
   readonly store: Pick<Store, 'delivery' | 'run' | 'runs' | 'steps' | 'approvals'>;
   readonly deliveries: Pick<DeliveryControl, 'accept' | 'cancel' | 'discard' | 'requeue'>;
   readonly feed: RunFeed;
-  readonly agents: Pick<AgentRegistry, 'triggerOf'>;
+  readonly targets: Pick<TargetRegistry, 'triggerOf' | 'loaded'>;
   readonly gateway: { readonly redactor: Redactor };
 }
 
@@ -74,7 +76,7 @@ export class Runs {
     if (run !== undefined) return shownRun(run);
     const delivery = await store.delivery(id);
     const asked = delivery && conversationOf(delivery.key);
-    if (asked !== undefined && delivery?.kind === INBOUND) return withoutJournal(delivery, asked.agent);
+    if (asked !== undefined && delivery?.kind === INBOUND) return withoutJournal(delivery, asked.target);
     const shown = JSON.stringify(id.slice(0, 200));
     throw new NotFoundError(
       delivery === undefined
@@ -131,16 +133,16 @@ export class Runs {
     return this.run(id);
   }
 
-  /** Has an agent answer, and tells how far it has come, at the latest after `waitSeconds`. */
-  async ask(agent: string, request: AgentRequest, origin: RunOrigin): Promise<RunAnswer> {
-    const event = this.#eventFor(agent, request, origin);
+  /** Has somebody answer, and tells how far it has come, at the latest after `waitSeconds`. */
+  async ask(target: Target, request: RunRequest, origin: RunOrigin): Promise<RunAnswer> {
+    const event = this.#eventFor(target, request, origin);
     const { waitSeconds } = request;
     if (waitSeconds === 0) {
       await this.#accept(event);
       return this.answer(event.id);
     }
     const waiting = new AbortController();
-    const settled = this.#settled(event.id, agent, waitSeconds * 1000, waiting.signal);
+    const settled = this.#settled(event.id, targetText(target), waitSeconds * 1000, waiting.signal);
     try {
       if (!(await this.#accept(event))) {
         const before = await this.answer(event.id);
@@ -159,13 +161,13 @@ export class Runs {
 
   /** The same, told to `reader` as it happens. Whoever goes away leaves the run as it is. */
   async askAndWatch(
-    agent: string,
-    request: AgentRequest,
+    target: Target,
+    request: RunRequest,
     origin: RunOrigin,
     begin: () => RunReader,
   ): Promise<RunWatch> {
-    const event = this.#eventFor(agent, request, origin);
-    const watch = new RunWatch(this.#watchHost(), event.id, agent);
+    const event = this.#eventFor(target, request, origin);
+    const watch = new RunWatch(this.#watchHost(), event.id, targetText(target));
     try {
       await this.#accept(event);
       await watch.begin(await this.run(event.id), begin);
@@ -179,7 +181,7 @@ export class Runs {
   /** What there is of a run, and what happens in it from then on. */
   async watch(id: string, begin: () => RunReader): Promise<RunWatch> {
     const run = await this.run(id);
-    const watch = new RunWatch(this.#watchHost(), id, run.name);
+    const watch = new RunWatch(this.#watchHost(), id, `${run.kind} ${run.name}`);
     try {
       await watch.begin(await this.run(id), begin);
       return watch;
@@ -189,18 +191,22 @@ export class Runs {
     }
   }
 
-  /** Throws NotFoundError for an agent that is not there. */
-  #eventFor(name: string, request: AgentRequest, { trace, principal, idempotencyKey }: RunOrigin): NewEvent {
-    const trigger = this.#host.agents.triggerOf(name);
+  /** Throws NotFoundError for somebody who is not there, and InvalidQueryError for parameters that the flow does not take. */
+  #eventFor(target: Target, request: RunRequest, { trace, principal, idempotencyKey }: RunOrigin): NewEvent {
+    const { targets } = this.#host;
+    const trigger = targets.triggerOf(target);
     if (trigger === undefined)
       throw new NotFoundError(
-        `there is no agent ${JSON.stringify(name.slice(0, 64))}; GET /agents lists them`,
+        `there is no ${target.kind} ${JSON.stringify(target.name.slice(0, 64))}; GET /${target.kind}s lists them`,
       );
+    const flow =
+      target.kind === 'flow' ? targets.loaded.flows.find(({ name }) => name === target.name) : undefined;
+    if (flow !== undefined) checkParameters(flow, request.parameters);
     if (idempotencyKey !== undefined && !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey))
       throw new InvalidQueryError('Idempotency-Key should be 1 to 255 printable characters');
     const id = idempotencyKey === undefined ? randomUUID() : `${trigger.name}/${idempotencyKey}`;
-    const { input: text, user, session = randomUUID() } = request;
-    const run = { command: '', input: {}, text, isConfirmed: true, user };
+    const { input: text, parameters: input, user, session = randomUUID() } = request;
+    const run = { command: '', input, text, isConfirmed: true, user };
     const event = manualEvent(trigger, run, { id, trace, principal, session });
     // What has failed is told of as it is; "runs retry" has it go on.
     return { ...event, isOnce: true };
@@ -221,7 +227,7 @@ export class Runs {
   /** Resolves when that run has ended or parks, or after the time. Throws OverloadedError when too many wait. */
   #settled(
     id: string,
-    agent: string,
+    whom: string,
     timeoutMs: number,
     givenUp: AbortSignal,
   ): Promise<LiveReply | undefined> {
@@ -229,7 +235,7 @@ export class Runs {
     const settled = new Promise<LiveReply | undefined>((resolve) => {
       end = resolve;
     });
-    const stop = this.#host.feed.watch(id, agent, (news: RunNews) => {
+    const stop = this.#host.feed.watch(id, whom, (news: RunNews) => {
       if (news.kind === 'settled') end(news.reply);
       else if (news.kind === 'closed') end();
     });

@@ -1,5 +1,6 @@
 // A run as it is shown: its delivery, and what lists have of its journal.
 
+import type { Target } from '../../config/resources/triggers/target.ts';
 import type { RunFigures } from '../../machines/agent-run/journal.ts';
 import type { Delivery } from '../store/delivery.ts';
 import type { Run } from '../store/run.ts';
@@ -26,10 +27,10 @@ export function shownRun({ delivery, kind, name, figures, steps }: Run): ShownRu
   return { delivery, kind, name, state, figures: figuresIn(figures), stepCount: steps };
 }
 
-/** Of an agent that has no journal. */
-export function withoutJournal(delivery: Delivery, name: string): ShownRun {
+/** Of somebody who has kept no journal. */
+export function withoutJournal(delivery: Delivery, { kind, name }: Target): ShownRun {
   const state = runStateOf(delivery.state);
-  return { delivery, kind: 'agent', name, state, figures: undefined, stepCount: 0 };
+  return { delivery, kind, name, state, figures: undefined, stepCount: 0 };
 }
 
 function figuresIn(text: string): RunFigures | undefined {

@@ -14,9 +14,11 @@ export interface Step {
   readonly text: string;
 }
 
+export const runKinds = ['agent', 'command', 'fleet', 'flow'] as const;
+
 /** What lists show of a run: the newest counts. */
 export interface RunNote {
-  readonly kind: 'agent' | 'command' | 'fleet' | 'flow';
+  readonly kind: (typeof runKinds)[number];
   /** Of the agent, the command, the fleet or the flow. */
   readonly name: string;
   /** JSON text, small. */

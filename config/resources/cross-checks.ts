@@ -49,7 +49,13 @@ function checkTargets(
   for (const { reader, references = [], fleet, flow } of resources) {
     for (const { target, path } of references) known.check(reader, path, target);
     if (fleet !== undefined) checkFleet(reader, fleet, known.agents, known.severityOf('agent'));
-    if (flow !== undefined) checkFlow(reader, flow, { targets: known, servers });
+    if (flow !== undefined)
+      checkFlow(
+        reader,
+        flow,
+        { agents: known.agents, fleets: known.namesOf('fleet'), servers },
+        known.severityOf('agent'),
+      );
   }
   if (defaultAgent === undefined) return;
   const target = agentTarget(defaultAgent);

@@ -30,6 +30,10 @@ export class KnownTargets {
     }
   }
 
+  namesOf(kind: TargetKind): ReadonlySet<string> {
+    return this.#names[kind];
+  }
+
   /** Of a name that is not there. */
   severityOf(kind: TargetKind): Problem['severity'] {
     return this.#isPartial && this.#names[kind].size === 0 ? 'warning' : 'error';

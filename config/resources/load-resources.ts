@@ -20,6 +20,7 @@ import { checkApprovers } from './approver-checks.ts';
 import { crossCheck } from './cross-checks.ts';
 import type { Fleet } from './fleets/fleet.ts';
 import { readFleet } from './fleets/read-fleet.ts';
+import { withFlowParameters } from './flow-parameters.ts';
 import type { Flow } from './flows/flow.ts';
 import { readFlow } from './flows/read-flow.ts';
 import type { Platforms, ReadResource, ResourceContext } from './resource-context.ts';
@@ -89,6 +90,10 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
   }
   const isPartial = isLenient && agents === undefined;
   crossCheck(resources, { defaultAgent, isPartial, servers: options.given?.servers });
+  const flowsByName = new Map(
+    resources.flatMap(({ flow }) => (flow === undefined ? [] : [[flow.name, flow]])),
+  );
+  const triggersRead = new Map(resources.map((each) => [each, withFlowParameters(each, flowsByName)]));
   const all = resources.flatMap((each) => [each, ...(each.inline ?? [])]);
   checkApprovers(all);
   checkModels(all, { ...options.given, env: options.env, isLenient });
@@ -97,7 +102,7 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
     [reader, ...inline.map((each) => each.reader)].every((each) => !hasError(each.problems)),
   );
   return {
-    triggers: good.flatMap(({ trigger }) => trigger ?? []),
+    triggers: good.flatMap((each) => triggersRead.get(each) ?? []),
     agents: good.flatMap(({ agent }) => agent ?? []),
     fleets: good.flatMap(({ fleet }) => fleet ?? []),
     flows: good.flatMap(({ flow }) => flow ?? []),
@@ -156,7 +161,7 @@ async function readResource(
     case 'Fleet':
       return { kind: 'Fleet', name: nameIn(root), reader, ...(await readFleet(reader, root, file, secrets)) };
     case 'Flow':
-      return { kind: 'Flow', name: nameIn(root), reader, flow: readFlow(reader, root, file) };
+      return { kind: 'Flow', name: nameIn(root), reader, ...(await readFlow(reader, root, file, secrets)) };
     default:
   }
   const offset = kindTree?.offset ?? root.offset;

@@ -21,6 +21,8 @@ function targetsIn({ nodes }: FlowBody): readonly Target[] {
     if (work.type === 'Loop') return targetsIn(work.body);
     if (work.type === 'Agent' && typeof work.agent === 'string') return [agentTarget(work.agent)];
     if (work.type !== 'Fleet') return [];
-    return typeof work.fleet === 'string' ? [{ kind: 'fleet', name: work.fleet }] : targetsOfFleet(work.fleet);
+    return typeof work.fleet === 'string'
+      ? [{ kind: 'fleet', name: work.fleet }]
+      : targetsOfFleet(work.fleet);
   });
 }

@@ -83,8 +83,9 @@ export class RunDesk {
   }
 
   #agents(): AgentList {
-    const { agents, feed } = this.#automation;
-    const rows = agentRows(agents.all, (name) => feed.counters.of(name), this.#gateway);
+    const { targets, feed } = this.#automation;
+    const countsOf = (name: string) => feed.counters.of({ kind: 'agent', name });
+    const rows = agentRows(targets.loaded.agents, countsOf, this.#gateway);
     return { at: Date.now(), agents: rows };
   }
 }

@@ -2,7 +2,7 @@
 // and the approval that it requires.
 //
 // ADM1  what lacks a parameter comes neither to a handler nor before people; nor does what has had all its attempts.
-// ADM2  a run that an agent has begun is that one's, whatever the files say by now; where the agent is gone those who have approved what it
+// ADM2  a run that an agent, a fleet or a flow has begun is that one's, whatever the files say by now; where the agent is gone those who have approved what it
 //       wanted are told in the end.
 
 import { agentTarget, type Target, targetText } from '../../../config/resources/triggers/target.ts';
@@ -89,7 +89,8 @@ export class Admission {
 
   async #ownerOf({ id, steps = 0 }: StoredEvent, named: Target): Promise<Target> {
     const run = steps === 0 ? undefined : await this.#options.records.run(id);
-    return run?.kind === 'agent' ? agentTarget(run.name) : named;
+    const { kind } = run ?? {};
+    return run === undefined || kind === undefined || kind === 'command' ? named : { kind, name: run.name };
   }
 
   async #withoutHandler({ event, checkpoint }: Assignment, { name, retry }: Trigger, target: Target) {

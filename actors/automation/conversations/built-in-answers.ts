@@ -1,28 +1,31 @@
-// How built-in commands are answered (handlers/built-in-commands.ts): by a text of the gateway's own, or by asking an agent.
+// How built-in commands are answered (handlers/built-in-commands.ts): by a text of the gateway's own, or by asking an agent, a
+// fleet or a flow.
 //
-// A call is answered in the name of a trigger that takes it. An agent is reached only where a trigger leads to it whose filters
-// let the call pass: what is for some people is not for all by another way.
+// A call is answered in the name of a trigger that takes it. One of these is reached only where a trigger leads to it whose
+// filters let the call pass: what is for some people is not for all by another way.
 
-import { agentTarget, type Target } from '../../../config/resources/triggers/target.ts';
+import type { Flow } from '../../../config/resources/flows/flow.ts';
+import { isSameTarget, type Target, type TargetKind } from '../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import { commandParameters } from '../../../machines/command-parameters.ts';
+import { type CommandParameters, commandParameters } from '../../../machines/command-parameters.ts';
 import type { Match } from '../../../machines/matching.ts';
-import { askedBy, type BuiltInCommand, conversationKeyOf } from '../../handlers/built-in-commands.ts';
+import { type BuiltInCommand, conversationKeyOf } from '../../handlers/built-in-commands.ts';
 import type { Delivery, DeliveryState } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventTriggers } from '../triggers/event-triggers.ts';
+import type { Answering } from './handlers.ts';
 import type { Taken } from './replies.ts';
 
 export interface BuiltInHost {
-  /** Names of all agents that are loaded. */
-  agents(): readonly string[];
+  /** All who answer. */
+  loaded(): Answering;
   /** Ends an event that is being handled or waits, as ignored, with that note; whoever sent it is told. False for any other. */
   stop(id: string, note: string): Promise<boolean>;
 }
 
 export type BuiltInAnswer =
   | { readonly text: string }
-  /** An agent is to be asked, in the name of that trigger. */
+  /** Somebody is to be asked, in the name of that trigger. */
   | { readonly taken: Taken; readonly match: Match };
 
 const AT_WORK: readonly DeliveryState[] = ['running', 'retrying'];
@@ -47,48 +50,66 @@ export class BuiltInAnswers {
 
   /** Rejects as the store does. */
   async answer(taken: Taken, command: BuiltInCommand): Promise<BuiltInAnswer> {
-    const { action = '', workflow, agent_id } = taken.inbound.parameters;
+    const { action = '', workflow, agent_id, fleet } = taken.inbound.parameters;
     switch (command.name) {
       case 'agent':
-        if (action === 'run') return this.#run(taken, command, agent_id);
-        if (action === 'status') return { text: await this.#agentStatus(taken) };
+        if (action === 'run') return this.#run(taken, command, 'agent', agent_id);
+        if (action === 'status') return { text: await this.#statusOf(taken, 'agents') };
         if (action === 'stop') return { text: await this.#stop(taken, agent_id) };
         return { text: unknownAction(command, action) };
       case 'task':
-        if (action === 'run') return this.#run(taken, command, undefined);
+        if (action === 'run') return this.#run(taken, command, 'agent', undefined);
         if (action === 'status') return { text: await this.#status(taken) };
         return { text: unknownAction(command, action) };
       case 'fleet':
-        return { text: 'There are no fleets of agents yet.' };
+        if (action === 'run') return this.#run(taken, command, 'fleet', fleet);
+        if (action === 'status' || action === '') return { text: await this.#statusOf(taken, 'fleets') };
+        return { text: unknownAction(command, action) };
       default:
-        if (workflow === undefined) return { text: missing(command, 'workflow') };
-        return { text: `There is no flow ${repeated(workflow)}: flows cannot be run yet.` };
+        if (workflow === undefined) return { text: await this.#statusOf(taken, 'flows') };
+        if (action === 'show') return { text: shownFlow(this.#flow(workflow), workflow) };
+        return this.#run(taken, command, 'flow', workflow);
     }
   }
 
-  #run(taken: Taken, command: BuiltInCommand, agent: string | undefined): BuiltInAnswer {
-    const input = askedBy(command, taken.inbound.parameters);
-    if (input === undefined) return { text: missing(command, command.asks ?? '') };
+  #run(taken: Taken, command: BuiltInCommand, kind: TargetKind, name: string | undefined): BuiltInAnswer {
+    const input = command.asks(taken.inbound.parameters);
+    if (input === undefined)
+      return { text: missing(command, command.name === 'task' ? 'description' : 'input') };
     const { adapter, trigger: first, inbound } = taken;
     const others = this.#triggers.letting(adapter, inbound).filter(({ name }) => name !== first.name);
     const triggers = [first, ...others];
     const leads = (trigger: Trigger) =>
-      agent === undefined
-        ? trigger.default_target !== undefined
-        : targetsOf(trigger).some(({ kind, name }) => kind === 'agent' && name === agent);
+      name === undefined
+        ? kind === 'agent' && trigger.default_target !== undefined
+        : targetsOf(trigger).some((target) => isSameTarget(target, { kind, name }));
     const trigger = triggers.find(leads);
-    const target = agent === undefined ? trigger?.default_target : agentTarget(agent);
-    if (trigger === undefined || target === undefined) return { text: noSuch(agent, triggers) };
-    const asked = { ...inbound, text: input, textJson: undefined, parameters: {} };
+    const target = name === undefined ? trigger?.default_target : { kind, name };
+    if (trigger === undefined || target === undefined) return { text: noSuch(kind, name, triggers) };
+    const given = this.#parametersFor(target, input);
+    if (given.isMissing) return { text: given.help };
+    const asked = { ...inbound, text: input, textJson: undefined, parameters: given.values };
     // As a rule would have it.
     const rule = { contains: [], target };
     const match = { trigger, binding: undefined, rule, command: undefined, rest: input, score: 0 };
     return { taken: { ...taken, trigger, inbound: asked }, match };
   }
 
-  async #agentStatus(taken: Taken): Promise<string> {
-    const agents = this.#host.agents();
-    const named = agents.length === 0 ? 'There are no agents.' : `Agents: ${agents.join(', ')}.`;
+  #flow(name: string): Flow | undefined {
+    return this.#host.loaded().flows.find((flow) => flow.name === name);
+  }
+
+  /** Of a flow, as they are written behind its name. */
+  #parametersFor({ kind, name }: Target, text: string): CommandParameters {
+    const flow = kind === 'flow' ? this.#flow(name) : undefined;
+    if (flow === undefined) return { isMissing: false, values: {} };
+    return commandParameters(flow.parameters, text, {}, `/flow workflow:${name}`);
+  }
+
+  async #statusOf(taken: Taken, kind: keyof Answering): Promise<string> {
+    const names = this.#host.loaded()[kind].map(({ name }) => name);
+    const word = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
+    const named = names.length === 0 ? `There are no ${kind}.` : `${word}: ${names.join(', ')}.`;
     return `${named}\n${await this.#status(taken)}`;
   }
 
@@ -142,7 +163,8 @@ export class BuiltInAnswers {
       const match = this.#triggers.match(adapter, inbound);
       if (!('trigger' in match)) return undefined;
       const { binding, rule, trigger, builtIn } = match;
-      const named = builtIn === undefined ? undefined : inbound.parameters.agent_id;
+      const { agent_id, fleet, workflow } = inbound.parameters;
+      const named = builtIn === undefined ? undefined : (agent_id ?? fleet ?? workflow);
       const agent = named ?? (binding?.target ?? rule?.target ?? trigger.default_target)?.name;
       return { trigger: trigger.name, agent };
     } catch {
@@ -159,10 +181,22 @@ function targetsOf({ commands, rules = [], default_target }: Trigger): readonly 
   return default_target === undefined ? targets : [...targets, default_target];
 }
 
-function noSuch(agent: string | undefined, triggers: readonly Trigger[]): string {
-  const names = new Set(triggers.flatMap(targetsOf).map(({ name }) => name));
-  const who = agent === undefined ? 'No agent takes that here' : `There is no agent ${repeated(agent)} here`;
-  return names.size === 0 ? `${who}.` : `${who}. Agents that can be asked: ${[...names].join(', ')}.`;
+function noSuch(kind: TargetKind, name: string | undefined, triggers: readonly Trigger[]): string {
+  const ofKind = triggers.flatMap(targetsOf).filter((target) => target.kind === kind);
+  const names = new Set(ofKind.map((target) => target.name));
+  const who =
+    name === undefined ? `No ${kind} takes that here` : `There is no ${kind} ${repeated(name)} here`;
+  const words = `${kind[0]?.toUpperCase()}${kind.slice(1)}s`;
+  return names.size === 0 ? `${who}.` : `${who}. ${words} that can be asked: ${[...names].join(', ')}.`;
+}
+
+function shownFlow(flow: Flow | undefined, name: string): string {
+  if (flow === undefined) return `There is no flow ${repeated(name)}.`;
+  const { description, parameters, nodes } = flow;
+  const about = description === undefined ? '' : `: ${description}`;
+  const taken = parameters.map((each) => `${each.name}${each.required ? ' (required)' : ''}`);
+  const takes = taken.length === 0 ? 'It takes no parameters.' : `It takes ${taken.join(', ')}.`;
+  return `${name}${about}\n${takes}\nSteps: ${nodes.map(({ id }) => id).join(', ')}.`;
 }
 
 function unknownAction(command: BuiltInCommand, action: string): string {

@@ -5,6 +5,7 @@
 
 import { type Target, targetText } from '../../../config/resources/triggers/target.ts';
 import type { Match } from '../../../machines/matching.ts';
+import type { ApprovalPlaces } from '../../approvals/approvals.ts';
 import type { RunApprovals } from '../../approvals/run-approvals.ts';
 import { DeadlineError } from '../../errors.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../../handlers/handler.ts';
@@ -24,11 +25,13 @@ import { answerRows, mayHaveDraft, type Taken } from './replies.ts';
 import type { Routing } from './routing.ts';
 import { parkedOutcome, RunContext, type RunLimits } from './run-context.ts';
 import { RunDeadline } from './run-deadline.ts';
+import { Saying } from './saying.ts';
 import { ShownWhileAnswering } from './shown-while-answering.ts';
-import { timeLimit } from './time-limit.ts';
+import { attemptLimit } from './time-limit.ts';
 
 export interface HandlerAttemptsOptions {
-  readonly routing: Pick<Routing, 'services' | 'longestTimeoutMs' | 'feed'>;
+  readonly routing: Pick<Routing, 'services' | 'longestTimeoutMs' | 'feed' | 'attemptSecondsOf'> &
+    ApprovalPlaces;
   readonly places: WorkPlaces;
   readonly records: Pick<Store, 'delivery' | 'steps'>;
   /** As in draft.ts. */
@@ -68,21 +71,22 @@ export class HandlerAttempts {
     const whom = targetText(target);
     const place = places.take(whom, trigger.name, event);
     if (typeof place === 'string') return withoutPlace(place, trigger, `the ${whom}`, notAfter);
-    const limit = timeLimit(trigger);
+    const limit = attemptLimit(trigger, target, routing.attemptSecondsOf(target));
     const deadline = new RunDeadline({
       ...{ signal, limit, longestMs: routing.longestTimeoutMs, answerTime: time },
       onLate: () => this.#tellLate(assignment, trigger.name),
     });
     let endShown: (() => void) | undefined;
     let draft: Draft | undefined;
-    const live = routing.feed?.begin(event.id, target.name);
+    const live = routing.feed?.begin(event.id, target);
     try {
       endShown = this.#shown.begin(taken);
       const history = historyOf(snapshot);
       const job = jobOf(event, inbound, { command, parameters, trigger, target, history });
       draft = this.#draftOf(taken, assignment, deadline.signal);
       const limits = { signal: deadline.signal, limitMs: deadline.limitMs, ...telling(live, draft) };
-      const context = new RunContext(assignment, routing.services, limits, records, approvals);
+      const people = { approvals, says: new Saying(taken, routing) };
+      const context = new RunContext(assignment, routing.services, limits, records, people);
       const answer = await handler.run(job, context);
       const isInDoubt = await draft?.end();
       if (isParked(answer)) {

@@ -17,6 +17,8 @@ export interface Routing extends TriggerLookup, BuiltInHost {
   /** An event is held by that trigger now. */
   onHeld(trigger: string): void;
   handlerOf(target: Target): Handler | undefined;
+  /** Of one attempt at most; undefined for one that is not there. */
+  attemptSecondsOf(target: Target): number | undefined;
   readonly services: HandlerServices;
   /** Undefined where nobody can look. */
   readonly feed?: RunFeed | undefined;

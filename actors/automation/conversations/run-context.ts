@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { RunApprovals } from '../../approvals/run-approvals.ts';
 import type { InProcessClient } from '../../client/in-process-client.ts';
-import type { HandlerContext, Parked } from '../../handlers/handler-context.ts';
+import type { HandlerContext, Parked, Sayings } from '../../handlers/handler-context.ts';
 import type { Assignment, Effects, Outcome } from '../../inbox/work.ts';
 import type { Log } from '../../log.ts';
 import { stepsOf } from '../../store/run.ts';
@@ -21,6 +21,7 @@ export interface HandlerServices {
 export class RunContext implements HandlerContext {
   readonly signal: AbortSignal;
   readonly approvals: RunApprovals;
+  readonly says: Sayings;
   readonly #assignment: Assignment;
   readonly #services: HandlerServices;
   readonly #endsAt: number;
@@ -36,10 +37,11 @@ export class RunContext implements HandlerContext {
     services: HandlerServices,
     { signal, limitMs, show, onRows, onRetry }: RunLimits,
     records: Pick<Store, 'steps'>,
-    approvals: RunApprovals,
+    { approvals, says }: RunPeople,
   ) {
     this.signal = signal;
     this.approvals = approvals;
+    this.says = says;
     this.#assignment = assignment;
     this.#records = records;
     this.#services = services;
@@ -91,6 +93,12 @@ export class RunContext implements HandlerContext {
   retrying(reason: string, inMs: number): void {
     this.#onRetry?.(this.#services.redact(reason), inMs);
   }
+}
+
+/** The ways to people. */
+export interface RunPeople {
+  readonly approvals: RunApprovals;
+  readonly says: Sayings;
 }
 
 export interface RunLimits {

@@ -2,7 +2,7 @@
 // the same errors.
 
 import { randomUUID } from 'node:crypto';
-import type { Agent } from '../../../config/resources/agents/agent.ts';
+import type { Flow } from '../../../config/resources/flows/flow.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { WayIn } from '../../../config/resources/triggers/trigger-type.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
@@ -18,6 +18,7 @@ import type {
   DeliveryState,
 } from '../../store/delivery.ts';
 import type { Automation } from '../automation.ts';
+import type { Answering } from '../conversations/handlers.ts';
 import { timeLimit } from '../conversations/time-limit.ts';
 import type { TriggerCounts } from '../triggers/trigger-counters.ts';
 import type { TriggerLife } from '../triggers/trigger-registry.ts';
@@ -85,8 +86,16 @@ export class Operator {
     return { ...this.#statusOf(trigger), ...details, remarks };
   }
 
-  agents(): readonly Agent[] {
-    return this.#automation.agents.all;
+  get answering(): Answering {
+    return this.#automation.targets.loaded;
+  }
+
+  /** Throws NotFoundError. */
+  flow(name: string): Flow {
+    const { flows } = this.answering;
+    const flow = flows.find((each) => each.name === name);
+    if (flow !== undefined) return flow;
+    throw new NotFoundError(`there is no flow ${JSON.stringify(name.slice(0, 64))}; GET /flows lists them`);
   }
 
   async pause(name: string): Promise<TriggerStatus> {

@@ -58,8 +58,7 @@ export class OwnTriggers {
 function ownersOf({ agents, fleets, flows }: Answering): readonly Own[] {
   return [
     ...agents.map(({ name, file, hash, runtime }): Own => {
-      const seconds =
-        runtime.kind === 'scripted' ? SCRIPT_SECONDS : runtime.timeout_seconds + MARGIN_SECONDS;
+      const seconds = runtime.kind === 'scripted' ? SCRIPT_SECONDS : runtime.timeout_seconds + MARGIN_SECONDS;
       return { target: { kind: 'agent', name }, file, hash, seconds };
     }),
     ...fleets.map((fleet) => ownerOf('fleet', fleet)),

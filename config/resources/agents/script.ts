@@ -23,6 +23,8 @@ export interface ScriptRule {
   readonly answer: string;
   /** Beside the answer, where there is any of it. */
   readonly card: ScriptCard | undefined;
+  /** The same, for a program: what a fleet votes on, and the conditions of a flow look at. */
+  readonly data: Readonly<Record<string, unknown>> | undefined;
   readonly delay_ms: number;
   /** For so long the event is parked. */
   readonly wait_ms: number;
@@ -63,7 +65,18 @@ export function readScript(source: SourceFile): Script {
 
 function ruleOf(value: unknown): ScriptRule {
   const rule = objectOf(value, 'a rule');
-  const { match = {}, answer, title, fields, actions, delay_ms = 0, wait_ms = 0, fail = 0, ...more } = rule;
+  const {
+    match = {},
+    answer,
+    title,
+    fields,
+    actions,
+    data,
+    delay_ms = 0,
+    wait_ms = 0,
+    fail = 0,
+    ...more
+  } = rule;
   const { text, command, event, ...others } = objectOf(match, 'match');
   const [unknown] = [...Object.keys(more), ...Object.keys(others)];
   if (unknown !== undefined) throw new Error(`there is no field ${unknown}`);
@@ -74,6 +87,7 @@ function ruleOf(value: unknown): ScriptRule {
     event: textOf(event, 'match.event'),
     answer,
     card: cardOf(title, fields, actions),
+    data: data === undefined ? undefined : objectOf(data, 'data'),
     delay_ms: numberOf(delay_ms, 'delay_ms', MAX_DELAY_MS),
     wait_ms: numberOf(wait_ms, 'wait_ms', MAX_WAIT_MS),
     fail: numberOf(fail, 'fail', Number.MAX_SAFE_INTEGER),

@@ -8,13 +8,13 @@ import type { Agent } from '../agents/agent.ts';
 import type { Consensus, Fleet, FleetMember } from './fleet.ts';
 
 /**
- * `agents` are all that were loaded, by their names; `severity` is of names that are not there: they may be in files that were not
+ * `agents` are all that were found, by their names, undefined for one with an error; `severity` is of names that are not there: they may be in files that were not
  * given. `within` is the path of a fleet that is written in another document.
  */
 export function checkFleet(
   reader: SchemaReader,
   fleet: Fleet,
-  agents: ReadonlyMap<string, Agent>,
+  agents: ReadonlyMap<string, Agent | undefined>,
   severity: Problem['severity'] = 'error',
   within = '',
 ): void {
@@ -22,13 +22,14 @@ export function checkFleet(
   for (const [index, member] of fleet.members.entries()) {
     const path = joinPath(list, index);
     const agent = typeof member.agent === 'string' ? agents.get(member.agent) : member.agent;
-    if (agent === undefined) {
+    if (typeof member.agent === 'string' && !agents.has(member.agent)) {
       const at = joinPath(path, reader.has(joinPath(path, 'agent')) ? 'agent' : 'name');
       const near = suggest(String(member.agent), [...agents.keys()]);
       const advice = near === undefined ? '' : `; did you mean ${near}?`;
       reader.report(at, `there is no agent ${member.agent}${advice}`, severity);
       continue;
     }
+    if (agent === undefined) continue;
     checkVoter(reader, path, fleet, member, agent);
     checkLeader(reader, path, fleet, member, agent);
   }

@@ -9,9 +9,9 @@ import type { Flow, FlowBody } from './flow.ts';
 import { didYouMean } from './flow-names.ts';
 
 export interface KnownToFlows {
-  /** All that were loaded, by their names. */
-  readonly agents: ReadonlyMap<string, Agent>;
-  readonly fleets: { has(name: string): boolean; keys(): Iterable<string> };
+  /** All that were found, by their names; undefined for one with an error. */
+  readonly agents: ReadonlyMap<string, Agent | undefined>;
+  readonly fleets: { keys(): Iterable<string> };
   /** Ids of the catalog; undefined: nothing is known of them, and nothing is said. */
   readonly servers: readonly string[] | undefined;
 }

@@ -8,6 +8,7 @@ import type { TriggerStatus } from '../../../actors/automation/operator/operator
 import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
 import type { AgentCounts } from '../../../actors/runs/agent-counters.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
+import type { TargetKind } from '../../../config/resources/triggers/target.ts';
 import { statsTogether } from './queue-sum.ts';
 
 /** One trigger in GET /stats. */
@@ -17,7 +18,7 @@ export function triggerStats({ state, isPaused, counts, connection, circuit }: T
   return { state, paused: isPaused, handled, failed, ...states };
 }
 
-/** One agent in GET /stats: since the start, but for what is under way. */
+/** One agent, fleet or flow in GET /stats: since the start, but for what is under way. */
 function agentStats(counts: AgentCounts) {
   const { runs, running, failed, iterations, toolCalls, inputTokens, outputTokens, cost } = counts;
   return {
@@ -34,6 +35,8 @@ const OUTBOX = 'outbox/';
 export interface AutomationStats {
   readonly triggers: Readonly<Record<string, ReturnType<typeof triggerStats>>>;
   readonly agents: Readonly<Record<string, ReturnType<typeof agentStats>>>;
+  readonly fleets: Readonly<Record<string, ReturnType<typeof agentStats>>>;
+  readonly flows: Readonly<Record<string, ReturnType<typeof agentStats>>>;
   /** Null when the store did not answer in time. */
   readonly deliveries: DeliveryCounts | null;
   readonly conversations: QueueStats;
@@ -46,11 +49,11 @@ export interface AutomationStats {
 type Works = Readonly<Record<string, QueueStats>> & Pick<AutomationStats, 'conversations' | 'outbox'>;
 
 export class AutomationFigures {
-  readonly #automation: Pick<Automation, 'operator' | 'dispatcher' | 'agents' | 'feed'>;
+  readonly #automation: Pick<Automation, 'operator' | 'dispatcher' | 'targets' | 'feed'>;
   #asking: Promise<DeliveryCounts | null> | undefined;
   #latest: DeliveryCounts | null = null;
 
-  constructor(automation: Pick<Automation, 'operator' | 'dispatcher' | 'agents' | 'feed'>) {
+  constructor(automation: Pick<Automation, 'operator' | 'dispatcher' | 'targets' | 'feed'>) {
     this.#automation = automation;
   }
 
@@ -58,11 +61,16 @@ export class AutomationFigures {
   async stats(timeoutMs: number): Promise<AutomationStats> {
     const deliveries = await this.deliveries(timeoutMs);
     const triggers = this.triggers().map((status) => [status.trigger.name, triggerStats(status)] as const);
-    const { agents, feed } = this.#automation;
-    const counts = agents.all.map(({ name }) => [name, agentStats(feed.counters.of(name))] as const);
+    const { agents, fleets, flows } = this.#automation.targets.loaded;
+    const countsOf = (kind: TargetKind, all: readonly { readonly name: string }[]) => {
+      const { counters } = this.#automation.feed;
+      return Object.fromEntries(all.map(({ name }) => [name, agentStats(counters.of({ kind, name }))]));
+    };
     return {
       triggers: Object.fromEntries(triggers),
-      agents: Object.fromEntries(counts),
+      agents: countsOf('agent', agents),
+      fleets: countsOf('fleet', fleets),
+      flows: countsOf('flow', flows),
       deliveries,
       ...this.queues(),
     };

@@ -1,4 +1,4 @@
-// The routes of triggers, agents, deliveries, runs and approvals. They need the key like the rest of the API.
+// The routes of triggers, agents, fleets, flows, deliveries, runs and approvals. They need the key like the rest of the API.
 // Without `spec.triggers` in the configuration they answer that there are none.
 
 import { deliveryFilter } from '../../../actors/automation/operator/delivery-query.ts';
@@ -19,6 +19,7 @@ import {
   triggerRecord,
 } from './automation-records.ts';
 import { ANSWERED, type Answering, type ApiHost, type AutomationRoute } from './automation-route.ts';
+import { fleetRecord, flowDetails, flowRecord } from './flow-records.ts';
 import { runRoutes } from './run-routes.ts';
 
 /** A run, or what is asked of a delivery, is small. */
@@ -64,7 +65,10 @@ const routes: ReadonlyMap<string, AutomationRoute> = new Map([
       return { deliveries: await operator.send(name, proactiveMessage(body), origin) };
     }),
   ],
-  ['/agents', get(async (operator) => ({ agents: operator.agents().map(agentRecord) }))],
+  ['/agents', get(async (operator) => ({ agents: operator.answering.agents.map(agentRecord) }))],
+  ['/fleets', get(async (operator) => ({ fleets: operator.answering.fleets.map(fleetRecord) }))],
+  ['/flows', get(async (operator) => ({ flows: operator.answering.flows.map(flowRecord) }))],
+  ['/flows/*', get(async (operator, _, name) => flowDetails(operator.flow(name)))],
   [
     '/deliveries',
     get(async (operator, { request }) => {

@@ -1,7 +1,8 @@
-// The routes of runs, and of agents that are asked without a trigger: /runs, /agents/:name/runs.
+// The routes of runs, and of agents, fleets and flows that are asked without a trigger: /runs, /agents/:name/runs.
 
-import { agentRequest, runFilter, stepsQuery } from '../../../actors/runs/run-query.ts';
+import { runFilter, runRequest, stepsQuery } from '../../../actors/runs/run-query.ts';
 import type { RunState } from '../../../actors/runs/run-state.ts';
+import { type TargetKind, targetKinds } from '../../../config/resources/triggers/target.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import { ANSWERED, type Answering, type ApiHost, type AutomationRoute } from './automation-route.ts';
 import { answerRecord, runDetails, runRecord } from './run-records.ts';
@@ -40,26 +41,28 @@ export const runRoutes: readonly (readonly [shape: string, route: AutomationRout
       return ANSWERED;
     }),
   ],
-  [
-    '/agents/*/runs',
-    {
-      method: 'POST',
-      status: statusOfRun,
-      answer: async (host, context, name, body) => {
-        const { request, traceparent: trace, principal } = context;
-        const asked = agentRequest(body);
-        const origin = { trace, principal, idempotencyKey: request.headers['idempotency-key'] };
-        if (!wantsStream(request.headers.accept))
-          return answerRecord(await host.runs.ask(name, asked, origin));
-        if (refusedStream(host, context)) return ANSWERED;
-        await streamRun(context, host.heartbeat, (begin) =>
-          host.runs.askAndWatch(name, asked, origin, begin),
-        );
-        return ANSWERED;
-      },
-    },
-  ],
+  ...targetKinds.map((kind) => [`/${kind}s/*/runs`, asking(kind)] as const),
 ];
+
+function asking(kind: TargetKind): AutomationRoute {
+  return {
+    method: 'POST',
+    status: statusOfRun,
+    answer: async (host, context, name, body) => {
+      const { request, traceparent: trace, principal } = context;
+      const asked = runRequest(kind, body);
+      const target = { kind, name };
+      const origin = { trace, principal, idempotencyKey: request.headers['idempotency-key'] };
+      if (!wantsStream(request.headers.accept))
+        return answerRecord(await host.runs.ask(target, asked, origin));
+      if (refusedStream(host, context)) return ANSWERED;
+      await streamRun(context, host.heartbeat, (begin) =>
+        host.runs.askAndWatch(target, asked, origin, begin),
+      );
+      return ANSWERED;
+    },
+  };
+}
 
 /** A stream would hold up the end of the gateway. */
 function refusedStream({ isDraining }: ApiHost, context: ExchangeContext): boolean {

@@ -69,7 +69,7 @@ afterAll(async () => {
 
 const signal = new AbortController().signal;
 const serversNow = (): readonly AgentServer[] => {
-  const clerk = automation.agents.all.find(({ name }) => name === 'clerk');
+  const clerk = automation.targets.loaded.agents.find(({ name }) => name === 'clerk');
   return clerk?.runtime?.kind === 'model' ? clerk.runtime.servers : [];
 };
 const pidOf = async (box: ToolBox) => {
@@ -81,11 +81,11 @@ const tree = () => gateway.root.system.get('agent servers')?.getSnapshot().conte
 test('a run goes on with the servers it began with, and the next has those of the file', async () => {
   expect(gateway.root.system.get('agent servers')).toBeUndefined();
   const before = serversNow();
-  const first = automation.agents.toolBoxes.open('clerk', before, []);
+  const first = automation.targets.toolBoxes.open('clerk', before, []);
   const pid = await pidOf(first);
   write('second');
   await automation.reload();
-  const second = automation.agents.toolBoxes.open('clerk', serversNow(), []);
+  const second = automation.targets.toolBoxes.open('clerk', serversNow(), []);
   const pidOfSecond = await pidOf(second);
   expect(pidOfSecond).not.toBe(pid);
   expect(await pidOf(first)).toBe(pid);
@@ -96,13 +96,13 @@ test('a run goes on with the servers it began with, and the next has those of th
   // What is loaded stays; what a reload has not changed is the same process.
   write('second', [agent('other', { model: 'ollama:small' })]);
   await automation.reload();
-  const third = automation.agents.toolBoxes.open('clerk', serversNow(), []);
+  const third = automation.targets.toolBoxes.open('clerk', serversNow(), []);
   expect(await pidOf(third)).toBe(pidOfSecond);
   third.release();
 });
 
 test('an agent that is taken out takes its servers with it, and a gateway that stops ends them', async () => {
-  const box = automation.agents.toolBoxes.open('clerk', serversNow(), []);
+  const box = automation.targets.toolBoxes.open('clerk', serversNow(), []);
   const pid = await pidOf(box);
   writeResources(folder, []);
   await automation.reload();
@@ -111,7 +111,7 @@ test('an agent that is taken out takes its servers with it, and a gateway that s
   await until('its end', () => !isAlive(pid));
   write('third');
   await automation.reload();
-  const last = automation.agents.toolBoxes.open('clerk', serversNow(), []);
+  const last = automation.targets.toolBoxes.open('clerk', serversNow(), []);
   const lastPid = await pidOf(last);
   await gateway.stop();
   expect(isAlive(lastPid)).toBe(false);

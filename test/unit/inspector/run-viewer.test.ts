@@ -6,6 +6,7 @@ import { Redactor } from '../../../actors/redact.ts';
 import { RunFeed } from '../../../actors/runs/run-feed.ts';
 import type { ShownRun } from '../../../actors/runs/shown-run.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
+import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import type { JournalRow } from '../../../machines/agent-run/journal.ts';
 import type { HttpStream } from '../../../src/http/listener/seam.ts';
 import { MAX_STEPS, RunViewer } from '../../../src/inspector/run-viewer.ts';
@@ -96,7 +97,7 @@ describe('a viewer of a run', () => {
     });
     await beat();
     expect(runs()).toMatchObject([{ is_anew: false, run: { id: 'r1', name: 'oncall', steps: 2 } }]);
-    const attempt = feed.begin('r1', 'oncall');
+    const attempt = feed.begin('r1', agentTarget('oncall'));
     rows.push(called('c1'), resultRow('c1', `The key is ${SECRET}.`));
     attempt.rows(
       3,
@@ -118,7 +119,7 @@ describe('a viewer of a run', () => {
     const { feed, told } = watched({
       rows: [begunRow(SECRET), answerRow(1, SECRET, [call('c1')]), called('c1')],
     });
-    feed.begin('r1', 'oncall').text(`It is ${SECRET}`);
+    feed.begin('r1', agentTarget('oncall')).text(`It is ${SECRET}`);
     await beat();
     expect(JSON.stringify(told)).not.toContain(SECRET);
     expect(JSON.stringify(told)).toContain('It is [redacted]');
@@ -126,7 +127,7 @@ describe('a viewer of a run', () => {
 
   test('is told the newest text ten times a second at most, and none once a step has it', async () => {
     const { feed, texts, rows, steps } = watched({ rows: [begunRow('Look.')] });
-    const attempt = feed.begin('r1', 'oncall');
+    const attempt = feed.begin('r1', agentTarget('oncall'));
     for (let words = 1; words <= 50; words += 1) {
       attempt.text('word '.repeat(words));
       await beat(10);
@@ -144,7 +145,7 @@ describe('a viewer of a run', () => {
     const { feed, reads, told, room, texts } = watched({ isFull: true, rows: [begunRow('Look.')] });
     await beat();
     const [before, messages] = [reads.length, told.length];
-    const attempt = feed.begin('r1', 'oncall');
+    const attempt = feed.begin('r1', agentTarget('oncall'));
     for (const text of ['a', 'ab', 'abc']) {
       attempt.text(text);
       await beat(3_000);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { RunFeed, type RunNews } from '../../../../actors/runs/run-feed.ts';
+import { agentTarget } from '../../../../config/resources/triggers/target.ts';
 
 const done = { state: 'done', answer: 'Yes.', note: undefined } as const;
 
@@ -11,7 +12,7 @@ function watched(feed: RunFeed, id = 'r1', agent = 'a') {
 
 test('RUF1: of a run that nobody watches the newest text is there, until its attempt is over', () => {
   const feed = new RunFeed();
-  const attempt = feed.begin('r1', 'a');
+  const attempt = feed.begin('r1', agentTarget('a'));
   attempt.text('One');
   attempt.text('One, two');
   attempt.replied({ text: 'One, two.' });
@@ -23,7 +24,7 @@ test('RUF1: of a run that nobody watches the newest text is there, until its att
 test('whoever watches hears of everything in order, also over attempts, and nothing of other runs', () => {
   const feed = new RunFeed();
   const { heard, stop } = watched(feed);
-  const first = feed.begin('r1', 'a');
+  const first = feed.begin('r1', agentTarget('a'));
   first.text('On');
   first.retrying('it answered 503', 400);
   expect(feed.textOf('r1')).toBe('');
@@ -31,13 +32,13 @@ test('whoever watches hears of everything in order, also over attempts, and noth
   first.end();
   feed.onPutOff('r1');
   feed.onPutOff('r2');
-  const second = feed.begin('r1', 'a');
-  feed.begin('r2', 'a').text('other');
+  const second = feed.begin('r1', agentTarget('a'));
+  feed.begin('r2', agentTarget('a')).text('other');
   second.replied({ text: 'Yes.', data: { of: 1 } });
   second.end();
   feed.onSettled('r1', done);
   stop();
-  feed.begin('r1', 'a').text('nobody');
+  feed.begin('r1', agentTarget('a')).text('nobody');
   expect(heard).toEqual([
     { kind: 'begun' },
     { kind: 'text', text: 'On' },

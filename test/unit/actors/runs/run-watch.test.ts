@@ -6,6 +6,7 @@ import { RunFeed } from '../../../../actors/runs/run-feed.ts';
 import { type RunEvent, RunWatch } from '../../../../actors/runs/run-watch.ts';
 import type { RunAnswer } from '../../../../actors/runs/shown-run.ts';
 import type { Delivery, DeliveryState } from '../../../../actors/store/delivery.ts';
+import { agentTarget } from '../../../../config/resources/triggers/target.ts';
 
 const answerRow = (text: string, calls: readonly string[] = []) => ({
   kind: 'answer',
@@ -124,7 +125,7 @@ test('RUW1: what the journal has is told first and once, in order, and then what
   run.write(answerRow('I look.', ['c1']), called('c1'));
   await run.begin();
   await settle();
-  const attempt = run.feed.begin('r1', 'a');
+  const attempt = run.feed.begin('r1', agentTarget('a'));
   attempt.rows(3, run.write(result('c1', 'found')));
   attempt.text('It is');
   await settle();
@@ -151,7 +152,7 @@ test('RUW1: what the journal has is told first and once, in order, and then what
 test('RUW2: a text that begins anew is told whole, and one that a row has overtaken not at all', async () => {
   const run = started();
   await run.begin();
-  const attempt = run.feed.begin('r1', 'a');
+  const attempt = run.feed.begin('r1', agentTarget('a'));
   attempt.text('Let me');
   await settle();
   attempt.text('Another');
@@ -167,7 +168,7 @@ test('RUW2: a text that begins anew is told whole, and one that a row has overta
 test('why a run takes its time is told, and the text that was thrown away begins anew', async () => {
   const run = started();
   await run.begin();
-  const attempt = run.feed.begin('r1', 'a');
+  const attempt = run.feed.begin('r1', agentTarget('a'));
   attempt.text('One');
   await settle();
   attempt.retrying('the model a:m answered 503', 400);
@@ -182,7 +183,7 @@ test('why a run takes its time is told, and the text that was thrown away begins
   run.feed.onPutOff('r1');
   await settle();
   Object.assign(run.delivery, { state: 'running', retryAt: undefined });
-  run.feed.begin('r1', 'a').text('One, two, three');
+  run.feed.begin('r1', agentTarget('a')).text('One, two, three');
   await settle();
   expect(shown(run.events)).toEqual([
     '=One',
@@ -215,7 +216,7 @@ test('what a run asks people is told with what exactly it is about, and without 
     },
     expect.objectContaining({ event: 'state' }),
   ]);
-  const attempt = run.feed.begin('r1', 'a');
+  const attempt = run.feed.begin('r1', agentTarget('a'));
   attempt.rows(1, run.write({ kind: 'decided', approval: 'ap1', state: 'denied', by: 'ada' }));
   await settle();
   expect(run.events.at(-1)).toEqual({ event: 'approval', id: 'ap1', state: 'denied', by: 'ada' });
@@ -233,7 +234,7 @@ test('nothing more is told before there is room for it after the beginning', asy
   const run = started({ isSlow: true });
   const begun = run.begin();
   await settle();
-  run.feed.begin('r1', 'a').text('One');
+  run.feed.begin('r1', agentTarget('a')).text('One');
   await settle();
   expect(run.events.map(({ event }) => event)).toEqual(['run']);
   run.goOn();
@@ -246,7 +247,7 @@ test('RST1: for whoever does not read nothing more is read, and of the text the 
   const run = started({ isSlow: true });
   void run.begin();
   await settle();
-  const attempt = run.feed.begin('r1', 'a');
+  const attempt = run.feed.begin('r1', agentTarget('a'));
   run.goOn();
   await settle();
   const before = run.read.length;

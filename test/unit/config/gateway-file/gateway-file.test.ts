@@ -32,7 +32,7 @@ describe('the gateway file', () => {
       shutdown_seconds: 10,
       expose: 'all',
       inspector: { commands: false, stately: false, insecure: false },
-      spec: { triggers: { watch: false }, agents: {}, runtime: {}, server: {} },
+      spec: { triggers: { watch: false }, agents: {}, fleets: {}, flows: {}, runtime: {}, server: {} },
       platforms: {},
       providers: {},
       prices: {},

@@ -83,10 +83,11 @@ extra: 1`),
 
   test.each([
     ['Trigge', 'there is no kind of that name; did you mean Trigger?'],
-    ['Daemon', "is a gateway's own file, which --config FILE --check checks; expected Trigger or Agent"],
-    ['Deployment', 'there is no kind of that name; expected Trigger or Agent'],
-    ['AgentFleet', 'fleets are not supported, so AgentFleet resources cannot be used'],
-    ['Flow', 'flows are not supported, so Flow resources cannot be used'],
+    [
+      'Daemon',
+      "is a gateway's own file, which --config FILE --check checks; expected Trigger, Agent, Fleet, Flow",
+    ],
+    ['Deployment', 'there is no kind of that name; expected Trigger, Agent, Fleet, Flow'],
   ])('of kind %s is refused', async (kind, message) => {
     const { errors } = await folder.loadText(manual('t').replace('kind: Trigger', `kind: ${kind}`));
     expect(errors).toEqual([`t.yaml:2:7: kind: ${message}`]);
@@ -94,7 +95,7 @@ extra: 1`),
 
   test.each([
     ['[]', 't.yaml:1:1: kind: expected a resource: a mapping with apiVersion, kind, metadata and spec'],
-    ['apiVersion: a/v1', 't.yaml:1:1: kind: required, but missing; expected Trigger or Agent'],
+    ['apiVersion: a/v1', 't.yaml:1:1: kind: required, but missing; expected Trigger, Agent, Fleet, Flow'],
   ])('cannot be %s', async (text, problem) => {
     expect((await folder.loadText(text)).errors).toEqual([problem]);
   });
@@ -207,13 +208,13 @@ check: { agent: echo }`);
   });
 
   test.each([
-    ['a: {}', 'a: leads nowhere: give it an agent'],
+    ['a: {}', 'a: leads nowhere: give it an agent, a fleet or a flow'],
     [
       'a: { agent: echo, fleet: f }',
       'a: leads to agent and fleet; only one of agent, fleet and flow may be given',
     ],
-    ['a: { fleet: f }', 'a.fleet: fleets are not supported; let an agent answer'],
-    ['a: { flow: f }', 'a.flow: flows are not supported; let an agent answer'],
+    ['a: { fleet: f }', 'a.fleet: there is no fleet f'],
+    ['a: { flow: f }', 'a.flow: there is no flow f'],
     [
       'a: { agent: echo, requires_approval: true }',
       'a.requires_approval: nobody may decide: name approvers or an approval_channel, or approval_allowed_users of the trigger where it is a chat',
@@ -489,8 +490,8 @@ describe('files', () => {
     folder.write('a.yaml', '');
     folder.write('b.yaml', '# nothing\n---\n');
     expect((await folder.load({ triggers: folder.path })).lines).toEqual([
-      'a.yaml:1:1: warning: the file is empty; expected a Trigger or an Agent',
-      'b.yaml:1:1: warning: the file is empty; expected a Trigger or an Agent',
+      'a.yaml:1:1: warning: the file is empty; expected a Trigger, an Agent, a Fleet or a Flow',
+      'b.yaml:1:1: warning: the file is empty; expected a Trigger, an Agent, a Fleet or a Flow',
     ]);
   });
 

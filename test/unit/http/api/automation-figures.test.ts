@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Automation } from '../../../../actors/automation/automation.ts';
 import { RunFeed } from '../../../../actors/runs/run-feed.ts';
 import type { DeliveryCounts } from '../../../../actors/store/delivery.ts';
+import { agentTarget } from '../../../../config/resources/triggers/target.ts';
 import { AutomationFigures } from '../../../../src/http/api/automation-figures.ts';
 
 const counts: DeliveryCounts = { queued: 1, running: 2, retrying: 3, held: 4, waiting: 6, dead: 5 };
@@ -27,13 +28,13 @@ function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
     statsByParent: () => ({ conversations: [queue], outbox: [queue, other], runs: [other] }),
   };
   const feed = new RunFeed();
-  const attempt = feed.begin('r1', 'oncall');
+  const attempt = feed.begin('r1', agentTarget('oncall'));
   attempt.rows(1, [answerRow, JSON.stringify({ kind: 'called', id: 'c1' }), '{"kind":"result"}']);
   attempt.replied({ text: 'Fine.', effects: { steps: [answerRow] } });
-  feed.begin('r2', 'oncall').failed();
+  feed.begin('r2', agentTarget('oncall')).failed();
   attempt.end();
-  const agents = { all: [{ name: 'oncall' }] };
-  return new AutomationFigures({ operator, dispatcher, agents, feed } as unknown as Automation);
+  const targets = { loaded: { agents: [{ name: 'oncall' }], fleets: [{ name: 'oncall' }], flows: [] } };
+  return new AutomationFigures({ operator, dispatcher, targets, feed } as unknown as Automation);
 }
 
 beforeEach(() => {
@@ -54,6 +55,13 @@ test('the figures have every trigger, the deliveries and what is at work', async
         ...{ input_tokens: 20, output_tokens: 6, cost: 1 },
       },
     },
+    fleets: {
+      oncall: {
+        ...{ runs: 0, running: 0, failed: 0, iterations: 0, tool_calls: 0 },
+        ...{ input_tokens: 0, output_tokens: 0, cost: 0 },
+      },
+    },
+    flows: {},
     deliveries: counts,
     conversations: queue,
     outbox: {

@@ -157,10 +157,11 @@ describe('a call is answered', () => {
     ['agent', { action: 'stop' }, /^Nothing is at work here\.$/],
     ['task', { action: 'status' }, /^Nothing is at work here\.$/],
     ['task', { action: 'run' }, /^A parameter is missing:\n- description: /],
-    ['fleet', { action: 'status' }, /^There are no fleets of agents yet\.$/],
+    ['fleet', { action: 'status' }, /^There are no fleets\.\nNothing is at work here\.$/],
     ['fleet', {}, /^There are no fleets/],
-    ['flow', { workflow: 'nightly' }, /^There is no flow "nightly": flows cannot be run yet\.$/],
-    ['flow', {}, /^A parameter is missing:\n- workflow: /],
+    ['flow', { workflow: 'nightly' }, /^There is no flow "nightly" here\.$/],
+    ['flow', {}, /^There are no flows\.\nNothing is at work here\.$/],
+    ['flow', { workflow: 'nightly', action: 'show' }, /^There is no flow "nightly"\.$/],
   ] as [string, Record<string, string>, RegExp][])('/%s with %o', async (name, parameters, text) => {
     expect(await call(begin(), name, parameters)).toMatch(text);
     expect(asked).toEqual([]);

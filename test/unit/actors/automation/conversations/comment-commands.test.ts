@@ -64,7 +64,8 @@ function bench(...triggers: readonly RepoHostTrigger[]) {
         return { text: 'done' };
       },
     }),
-    agents: () => [],
+    loaded: () => ({ agents: [], fleets: [], flows: [] }),
+    attemptSecondsOf: () => undefined,
     stop: async () => false,
     services: noServices,
     count: () => {},

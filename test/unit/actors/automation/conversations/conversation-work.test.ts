@@ -6,6 +6,7 @@ import { Handlers } from '../../../../../actors/automation/conversations/handler
 import type { Routing } from '../../../../../actors/automation/conversations/routing.ts';
 import { timeLimit } from '../../../../../actors/automation/conversations/time-limit.ts';
 import type { Handler, Job } from '../../../../../actors/handlers/handler.ts';
+import { makeHandler } from '../../../../../actors/handlers/make-handler.ts';
 import { chatFilters } from '../../../../../actors/inbox/chat-filters.ts';
 import { WorkPlaces } from '../../../../../actors/inbox/work-places.ts';
 import { UnrenderableError } from '../../../../../actors/outbound/delivery-error.ts';
@@ -47,7 +48,8 @@ function bench(
     onHeld: () => {},
     discard: async () => false,
     handlerOf: typeof handler === 'function' ? handler : () => handler,
-    agents: () => [],
+    loaded: () => ({ agents: [], fleets: [], flows: [] }),
+    attemptSecondsOf: () => undefined,
     stop: async () => false,
     services: noServices,
     count: () => {},
@@ -96,7 +98,7 @@ test('an answer that has no form on its platform is counted as an attempt that f
     adapter,
   );
   expect(await perform()).toMatchObject({ kind: 'failed', isFinal: true, note: 'it is too long' });
-  expect(feed.counters.of('echo')).toMatchObject({ runs: 0, failed: 1, running: 0 });
+  expect(feed.counters.of(agentTarget('echo'))).toMatchObject({ runs: 0, failed: 1, running: 0 });
 });
 
 test('a run by hand ends with its own timeout, not with that of other triggers', async () => {
@@ -200,7 +202,8 @@ test('of the triggers of a chat the one takes an event whose filters fit it best
       onHeld: () => {},
       discard: async () => false,
       handlerOf: () => ({ run: async () => ({ text: 'yes' }) }),
-      agents: () => [],
+      loaded: () => ({ agents: [], fleets: [], flows: [] }),
+      attemptSecondsOf: () => undefined,
       stop: async () => false,
       services: noServices,
       count: () => {},
@@ -268,13 +271,17 @@ describe('what waits', () => {
 });
 
 test('who is asked is what the trigger leads to, and an agent stands in for no flow of its name', async () => {
-  const handlers = new Handlers();
+  const handlers = new Handlers({
+    agent: (each) => makeHandler(each),
+    fleet: () => undefined,
+    flow: () => undefined,
+  });
   const agent = {
     name: 'echo',
     hash: 'h',
     runtime: { kind: 'scripted', script: '/none' },
   } as unknown as Agent;
-  handlers.use([agent]);
+  handlers.use({ agents: [agent], fleets: [], flows: [] });
   const asked: Target[] = [];
   const trigger = { ...manualTrigger('ops'), default_target: { kind: 'flow', name: 'echo' } as const };
   const { perform } = bench(trigger, (target) => {

@@ -18,6 +18,8 @@ const agent = (name: string, file: string) => ({ name, file: `/a/${file}` }) as 
 const loaded = (triggers: Trigger[], agents: Agent[], ...bad: string[]): LoadedResources => ({
   triggers,
   agents,
+  fleets: [],
+  flows: [],
   problems: bad.map((file) => ({ file, line: 1, column: 1, message: 'bad', severity: 'error' as const })),
 });
 const named = ({ triggers, agents }: LoadedResources) => [

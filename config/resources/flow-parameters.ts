@@ -1,0 +1,42 @@
+// What commands that run a flow take: the parameters that they name themselves, else those of the flow, so that menus of platforms and
+// help know them.
+
+import { contentHash } from '../content-hash.ts';
+import { joinPath } from '../reader/field-path.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import type { Flow } from './flows/flow.ts';
+import type { ReadResource } from './resource-context.ts';
+import type { Binding, Trigger } from './triggers/trigger.ts';
+
+/** The trigger with the parameters of the flows that it leads to. Reports what a flow needs and a command does not take. */
+export function withFlowParameters(
+  { trigger, reader }: ReadResource,
+  flows: ReadonlyMap<string, Flow>,
+): Trigger | undefined {
+  if (trigger === undefined) return undefined;
+  const commands = trigger.commands.map((binding) => {
+    const flow = binding.target.kind === 'flow' ? flows.get(binding.target.name) : undefined;
+    if (flow === undefined) return binding;
+    if (binding.parameters.length === 0) return { ...binding, parameters: flow.parameters };
+    checkBinding(reader, binding, flow);
+    return binding;
+  });
+  if (commands.every((binding, index) => binding === trigger.commands[index])) return trigger;
+  const parameters = commands.map((binding) => binding.parameters);
+  return { ...trigger, commands, hash: contentHash({ trigger: trigger.hash, parameters }) };
+}
+
+function checkBinding(reader: SchemaReader, { command, parameters }: Binding, flow: Flow): void {
+  const names = parameters.map(({ name }) => name);
+  const missing = flow.parameters.find(({ name, required }) => required && !names.includes(name));
+  const path = [`/${command}`, command]
+    .map((key) => joinPath(joinPath('spec.commands', key), 'parameters'))
+    .find((each) => reader.has(each));
+  if (path === undefined) return;
+  if (missing !== undefined)
+    reader.report(path, `flow ${flow.name} needs ${missing.name}, which is not among them`);
+  const own = flow.parameters.map(({ name }) => name);
+  const unknown = names.find((name) => !own.includes(name));
+  if (unknown !== undefined)
+    reader.report(path, `flow ${flow.name} has no parameter ${unknown}, and never sees it`, 'warning');
+}
