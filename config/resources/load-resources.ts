@@ -186,11 +186,11 @@ function kindFault(root: YamlTree, kind: string | undefined): string {
 /** Others write an agent without a head, or several in one mapping. */
 function missingKindAdvice(root: YamlTree): string {
   const head = 'apiVersion: example.com/v1, kind: Agent, metadata: { name: NAME }, and under spec';
-  if (memberOf(root, 'spec') !== undefined) return 'expected Trigger or Agent';
+  if (memberOf(root, 'spec') !== undefined) return `expected ${resourceKinds.join(', ')}`;
   if (memberOf(root, 'model') !== undefined) return `an agent is written as ${head} what stands here`;
   if (memberOf(root, 'agents') !== undefined)
     return `agents are documents of their own, each written as ${head} what stands here under its name`;
-  return 'expected Trigger or Agent';
+  return `expected ${resourceKinds.join(', ')}`;
 }
 
 /** A message names events, agents and the like as they were written; one of them may have come from a variable (A9). */
