@@ -15,6 +15,8 @@ export type FlowNodeEvent =
   | { readonly type: 'again'; readonly until: number; readonly reason: string }
   /** A turn of its loop begins. */
   | { readonly type: 'turn'; readonly n: number }
+  /** The flow goes on after it had failed here. */
+  | { readonly type: 'retried' }
   | { readonly type: 'left' }
   | { readonly type: 'failed'; readonly reason: string }
   /** No connection that leads to it was taken. */
@@ -38,6 +40,7 @@ export const flowNodeMachine = setup({
   actions: {
     begin: assign(({ context }) => ({ attempts: context.attempts + 1, until: undefined })),
     wait: assign(({ event }) => ({ until: 'until' in event ? event.until : undefined })),
+    beginAnew: assign(() => ({ attempts: 1, until: undefined })),
     turn: assign(({ context, event }) => ({ turn: event.type === 'turn' ? event.n : context.turn })),
     say: assign(({ context, event }) => ({
       why: 'reason' in event ? event.reason : 'why' in event ? event.why : context.why,
@@ -61,6 +64,7 @@ export const flowNodeMachine = setup({
         waits: { target: 'waiting', actions: 'wait' },
         again: { target: 'waiting', actions: ['wait', 'say'] },
         turn: { actions: 'turn' },
+        retried: { actions: 'beginAnew' },
         left: 'done',
         failed: { target: 'failed', actions: 'say' },
         dropped: 'dropped',

@@ -4,22 +4,29 @@
 // FWR1  a node that is begun has its row first, and what follows from its end is begun when that is kept: conditions are worked out once.
 // FWR2  a node that fails for a reason that may pass is tried again as its `retry` says; the pauses hold no place.
 // FWR3  whatever waits (people, a time, a pause) is one wait of the run, until the first of them is over.
+// FWR4  a flow that has failed at a node and is worked again goes on there: the failure is taken back, and what has ended well stays. So it is
+//       too where the process ended before anybody was told of the failure.
+// FWR5  from its first row on a flow takes `timeout_seconds` at most, waits and restarts included.
+// FWR6  what a Response says has a number of its own, which it keeps over attempts.
 
 import { setMaxListeners } from 'node:events';
 import { textOf } from '../../config/expressions/template.ts';
 import type { AskingWork, Flow, FlowBody, FlowNode, NodeType } from '../../config/resources/flows/flow.ts';
 import { type FlowEnd, FlowState } from '../../machines/flow-run/flow-state.ts';
-import { pathInTurn } from '../../machines/flow-run/node-path.ts';
+import type { FlowGraph } from '../../machines/flow-run/graph.ts';
+import { nodePath, pathInTurn } from '../../machines/flow-run/node-path.ts';
+import { fatalFailures, rowsInForce } from '../../machines/flow-run/retried.ts';
 import type { FlowRow } from '../../machines/flow-run/rows.ts';
 import { approvalWake } from '../approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
+import { messageOf } from '../parts/message-of.ts';
 import { PartContext } from '../parts/part-context.ts';
 import type { PartsJournal } from '../parts/parts-journal.ts';
 import { RunningParts, type Settled } from '../parts/running-parts.ts';
 import { flowGraph } from './flow-graph.ts';
 import { FlowResponses } from './flow-responses.ts';
-import { hasTurn, itemsOf, resultOfTurn } from './loop-turns.ts';
+import { hasTurn, itemsOf, MAX_OUTPUT, resultOfTurn, resultsFit } from './loop-turns.ts';
 import type { NodeReply, Values } from './node-host.ts';
 import { workOf } from './node-work.ts';
 import { takenOf } from './taken-connections.ts';
@@ -48,8 +55,12 @@ export interface FlowRunOptions {
 
 /** What the others do is done at once, and a loop by its nodes. */
 const takesTime: ReadonlySet<NodeType> = new Set(['Agent', 'Fleet', 'Tool', 'HTTP', 'Approval', 'Wait']);
-const MAX_OUTPUT = 262_144;
-const flowKinds: ReadonlySet<unknown> = new Set(['entered', 'again', 'waits', 'turn', 'left', 'failed']);
+const flowKinds: ReadonlySet<unknown> = new Set([
+  ...['entered', 'again', 'waits', 'turn', 'left', 'failed', 'retried'],
+]);
+/** One whose time is just over is not looked at again and again. */
+const SHORTEST_WAIT_MS = 250;
+const NAMED_WHERE = 5;
 
 /** One node, and the body in which it stands. */
 interface Place {
@@ -63,27 +74,51 @@ interface Place {
 
 export class FlowRun {
   readonly #options: FlowRunOptions;
-  readonly #state: FlowState;
+  #state: FlowState;
+  readonly #graph: FlowGraph;
   readonly #parts: RunningParts<NodeReply>;
-  readonly #responses: FlowResponses;
+  readonly #overtime = new AbortController();
   /** Results of turns so far, by the paths of their loops. */
   readonly #results = new Map<string, unknown[]>();
   readonly #items = new Map<string, readonly unknown[]>();
+  readonly #responses: FlowResponses;
 
   constructor(options: FlowRunOptions) {
     this.#options = options;
     const { journal, context, job, flow } = options;
     setMaxListeners(0, context.signal);
     this.#responses = new FlowResponses(journal, context.says, (path) => this.#placeOf(path).node);
-    this.#parts = new RunningParts({ journal, signal: context.signal, wakeName: approvalWake(job.event.id) });
-    this.#state = new FlowState(flowGraph(flow));
-    for (const row of journal.rows)
-      if (flowKinds.has(row.kind) && typeof row.in === 'string') this.#apply(row as unknown as FlowRow);
+    const signal = AbortSignal.any([context.signal, this.#overtime.signal]);
+    setMaxListeners(0, signal);
+    this.#parts = new RunningParts({ journal, signal, wakeName: approvalWake(job.event.id) });
+    this.#graph = flowGraph(flow);
+    this.#state = new FlowState(this.#graph);
+    this.#readBack();
+    const { end } = this.#state.next();
+    const fatal =
+      end?.how === 'failed' && end.at !== undefined ? fatalFailures(this.#graph, this.#ownRows) : [];
+    if (fatal.length === 0) return;
+    journal.add(...fatal.map((path): FlowRow => ({ kind: 'retried', in: path })));
+    this.#readBack();
+  }
+
+  get #ownRows(): readonly FlowRow[] {
+    const isOwn = (row: Readonly<Record<string, unknown>>) =>
+      flowKinds.has(row.kind) && typeof row.in === 'string' && nodePath(row.in) !== undefined;
+    return this.#options.journal.rows.filter(isOwn) as unknown as readonly FlowRow[];
+  }
+
+  #readBack(): void {
+    this.#state = new FlowState(this.#graph);
+    this.#results.clear();
+    for (const row of rowsInForce(this.#ownRows)) this.#apply(row);
   }
 
   async work(): Promise<AgentReply | Parked> {
-    const { journal, flow } = this.#options;
+    const { journal, flow, context } = this.#options;
+    const timer = setTimeout(() => this.#overtime.abort(this.#tooLong()), this.#leftMs());
     try {
+      if (this.#leftMs() === 0 && this.#state.next().end === undefined) throw this.#tooLong();
       for (;;) {
         const end = this.#plan();
         if (end !== undefined) return await this.#end(end);
@@ -95,10 +130,37 @@ export class FlowRun {
       }
     } catch (error) {
       await journal.flush().catch(() => {});
+      if (this.#overtime.signal.aborted && !context.signal.aborted) throw this.#overtime.signal.reason;
       throw error;
     } finally {
+      clearTimeout(timer);
       this.#parts.dropAll(new HandlerError(`flow ${flow.name} has ended`));
     }
+  }
+
+  /** Something is under way that may take its time. */
+  get #isAtWork(): boolean {
+    return this.#state.working.some((path) => takesTime.has(this.#placeOf(path).node.work.type));
+  }
+
+  #leftMs(): number {
+    const { flow, journal } = this.#options;
+    return Math.max(0, flow.timeout_seconds * 1000 - journal.time.passedMs);
+  }
+
+  #tooLong(): HandlerError {
+    const { name, timeout_seconds } = this.#options.flow;
+    return new HandlerError(
+      `flow ${name} has not come to its end within timeout_seconds (${timeout_seconds}), waits included: it was at ${this.#where()}; give it more, and replay its event`,
+      { isFinal: true },
+    );
+  }
+
+  #where(): string {
+    const { working } = this.#state;
+    const named = working.slice(0, NAMED_WHERE).join(', ');
+    const rest = working.length - NAMED_WHERE;
+    return (named || 'its beginning') + (rest > 0 ? ` and ${rest} more` : '');
   }
 
   #plan(): FlowEnd | undefined {
@@ -115,11 +177,6 @@ export class FlowRun {
     return undefined;
   }
 
-  /** Something is under way that may take its time. */
-  get #isAtWork(): boolean {
-    return this.#state.working.some((path) => takesTime.has(this.#placeOf(path).node.work.type));
-  }
-
   /** Its row first, and with it what a loop is about. */
   #enter(path: string): void {
     const { node } = this.#placeOf(path);
@@ -134,9 +191,12 @@ export class FlowRun {
     const { node, body } = this.#placeOf(path);
     const { work } = node;
     if (work.type !== 'Loop') return;
-    if (n > 1) this.#results.set(path, [...(this.#results.get(path) ?? []), resultOfTurn(this.#state, path)]);
+    if (n > 1) this.#keepResult(path, n);
     const values = { ...this.#values(path), index: n - 1, item: null };
-    const goesOn = this.#tried(path, () => hasTurn(work, node, n, this.#items.get(path), values));
+    const goesOn = this.#tried(path, () => {
+      resultsFit(node, this.#results.get(path) ?? []);
+      return hasTurn(work, node, n, this.#items.get(path), values);
+    });
     if (goesOn === undefined) return;
     if (goesOn) this.#add({ kind: 'turn', in: path, n });
     else this.#leave(path, node, body, { count: n - 1, results: this.#results.get(path) ?? [] });
@@ -145,7 +205,7 @@ export class FlowRun {
   #begin(path: string): void {
     const { node } = this.#placeOf(path);
     if (node.work.type === 'Loop') return;
-    const { context, journal, job, begun } = this.#options;
+    const { flow, context, journal, job, begun } = this.#options;
     this.#parts.begin(path, async (signal, hasWaited) => {
       // A pause is over.
       if (this.#state.stateOf(path)?.state === 'waiting') this.#add({ kind: 'entered', in: path });
@@ -154,7 +214,7 @@ export class FlowRun {
       const part = new PartContext({ path, run: context, journal, signal, hasWaited, onProgress });
       try {
         return await workOf({
-          ...{ node, job, context: part, values: this.#values(path), hasWaited },
+          ...{ flow: flow.name, node, job, context: part, values: this.#values(path), hasWaited },
           key: `${job.idempotencyKey}/${begun.nonce}/${path}`,
           handlerOf: this.#options.handlerOf,
           said: async (text, channel) => context.says?.rows(text, path, channel),
@@ -241,10 +301,13 @@ export class FlowRun {
     const { journal, job } = this.#options;
     return {
       parkedOn: approvalWake(job.event.id),
-      wakeInMs: this.#parts.firstDueMs,
+      wakeInMs: Math.max(
+        SHORTEST_WAIT_MS,
+        Math.min(this.#leftMs(), this.#parts.firstDueMs ?? this.#leftMs()),
+      ),
       state: journal.state,
       effects: journal.take(),
-      note: `it waits at ${this.#state.working.slice(0, 5).join(', ')}`,
+      note: `it waits at ${this.#where()}`,
     };
   }
 
@@ -257,9 +320,16 @@ export class FlowRun {
 
   #apply(row: FlowRow): void {
     if (row.kind === 'entered' && row.items !== undefined) this.#items.set(row.in, row.items);
-    if (row.kind === 'turn' && row.n > 1 && this.#results.get(row.in)?.length !== row.n - 1)
-      this.#results.set(row.in, [...(this.#results.get(row.in) ?? []), resultOfTurn(this.#state, row.in)]);
+    if (row.kind === 'turn' && row.n > 1) this.#keepResult(row.in, row.n);
     this.#state.apply(row);
+    if (row.kind === 'left' || row.kind === 'failed') this.#results.delete(row.in);
+  }
+
+  /** Of the turn before the `n`th, once. */
+  #keepResult(path: string, n: number): void {
+    const results = this.#results.get(path) ?? [];
+    this.#results.set(path, results);
+    if (results.length < n - 1) results.push(resultOfTurn(this.#state, path));
   }
 
   #dropInside(path: string): void {
@@ -326,5 +396,3 @@ export class FlowRun {
     return { node, body, prefix, loops };
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -5,6 +5,9 @@ import type { FlowState } from '../../machines/flow-run/flow-state.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import { guarded, type Values } from './node-host.ts';
 
+/** Of a node, as JSON in UTF-16 units. */
+export const MAX_OUTPUT = 262_144;
+
 type Loop = Extract<NodeWork, { readonly type: 'Loop' }>;
 
 /** What the turns of a loop over a list are about, worked out when it begins. Undefined for any other loop. */
@@ -19,7 +22,25 @@ export function itemsOf(
     throw new HandlerError(`${id} goes over a list, and ${over.text} gives none`, { isFinal: true });
   if (items.length > max)
     throw new HandlerError(`${id} has ${items.length} turns to make, and max is ${max}`, { isFinal: true });
+  const { length } = JSON.stringify(items);
+  if (length > MAX_OUTPUT)
+    throw new HandlerError(
+      `${id} goes over a list of ${length} characters, and at most ${MAX_OUTPUT} are kept`,
+      {
+        isFinal: true,
+      },
+    );
   return items;
+}
+
+/** Throws a HandlerError where the turns have given more than a node may give. */
+export function resultsFit({ id }: FlowNode, results: readonly unknown[]): void {
+  const { length } = JSON.stringify(results);
+  if (length > MAX_OUTPUT)
+    throw new HandlerError(
+      `the turns of ${id} have given ${length} characters, and at most ${MAX_OUTPUT} are kept: let an End in it give less`,
+      { isFinal: true },
+    );
 }
 
 /** Whether there is a turn of that number, counted from 1. */

@@ -18,6 +18,8 @@ export interface NodeReply {
 }
 
 export interface NodeHost {
+  /** Its name. */
+  readonly flow: string;
   readonly node: FlowNode;
   /** The same for each attempt at this node, and no other's. */
   readonly key: string;

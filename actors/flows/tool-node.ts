@@ -1,5 +1,5 @@
-// A node that calls one tool of the catalog. A call that was begun and has no answer is made again only where the server says that this does no
-// harm; else nobody knows, and the node has failed.
+// A node that calls one tool of the catalog. A call that was begun and has no answer is made again, under the same key, only where the server
+// says that this does no harm, or the node does (`interrupted_calls`); else nobody knows, and the node has failed (R2).
 
 import type { NodeWork } from '../../config/resources/flows/flow.ts';
 import { toolAnswer } from '../agents/tool-answer.ts';
@@ -19,7 +19,10 @@ export async function callTool(work: Tool, { values, key, context, job }: NodeHo
   const args = valueIn(work.arguments, values) as Readonly<Record<string, unknown>>;
   const name = `${server}/${tool}`;
   if (context.state === CALLED && !(await isRepeatable(work, context)))
-    throw new HandlerError(`the call of ${name} was interrupted, and may have happened`, { isFinal: true });
+    throw new HandlerError(
+      `the call of ${name} was begun and has no answer: it may have happened, and interrupted_calls is fail`,
+      { isFinal: true },
+    );
   if (context.state !== CALLED) await context.checkpoint(CALLED);
   try {
     const timeoutMs = Math.min(timeout_seconds * 1000, context.leftMs);
@@ -45,11 +48,12 @@ export async function callTool(work: Tool, { values, key, context, job }: NodeHo
   }
 }
 
-/** By what the server says of the tool. */
+/** By the node, or what the server says of the tool. */
 async function isRepeatable(
-  { server, tool }: Tool,
+  { server, tool, interrupted_calls }: Tool,
   { tools, signal }: NodeHost['context'],
 ): Promise<boolean> {
+  if (interrupted_calls === 'repeat') return true;
   const listed = await tools.listTools({ server, signal });
   const { annotations } = (listed.find(({ name }) => name === tool) ?? {}) as {
     readonly annotations?: { readonly readOnlyHint?: unknown; readonly idempotentHint?: unknown };

@@ -2,14 +2,17 @@
 // whatever is durable of one part is not ahead of what it depends on in another.
 //
 // PJL1  rows are written once, in the order in which they were added, and with them what was asked and is to be sent.
-// PJL2  what a part reads back is what it has written, and nothing of the others.
+// PJL2  what a part reads back is what it has written, and nothing of the others. Looking for it costs what it has, and not what all have.
+// PJL3 (A8)  a row has at most MAX_ROW characters, and nothing more is begun in a journal that might not take what comes of it.
 
-import { figuresOf } from '../../machines/agent-run/figures.ts';
-import type { JournalRow, RunFigures } from '../../machines/agent-run/journal.ts';
+import { FiguresSoFar } from '../../machines/agent-run/figures.ts';
+import type { RunFigures } from '../../machines/agent-run/journal.ts';
+import { MAX_ROW } from '../agents/run-journal.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Effects } from '../inbox/work.ts';
 import { partRow, rowsOfPart } from './part-rows.ts';
+import { RunTime } from './run-time.ts';
 
 type Context = Pick<HandlerContext, 'state' | 'steps' | 'checkpoint'>;
 type Row = Readonly<Record<string, unknown>>;
@@ -23,15 +26,19 @@ export interface PartsJournalOptions {
 
 const MAX_ROWS = 8_000;
 const MAX_SIZE = 32 * 1_048_576;
+/** What a row of a part has besides what the part has written: its path, and what the part keeps. */
+const MAX_AROUND = 20_000;
 
 /** What is sent, asked and set together with rows. */
 export type Also = Pick<Effects, 'emit' | 'asks'>;
 
 export class PartsJournal {
+  readonly time: RunTime;
   readonly #options: PartsJournalOptions;
-  readonly #rows: Row[];
-  readonly #workedBefore: number;
-  readonly #startedAt = performance.now();
+  readonly #rows: Row[] = [];
+  /** By the path of a part, and of whatever it is within. */
+  readonly #byPart = new Map<string, Row[]>();
+  readonly #figures = new FiguresSoFar();
   #unwritten: string[] = [];
   #also: { emit: NonNullable<Also['emit']>[number][]; asks: NonNullable<Also['asks']>[number][] } = {
     emit: [],
@@ -42,9 +49,8 @@ export class PartsJournal {
 
   private constructor(options: PartsJournalOptions, steps: readonly string[]) {
     this.#options = options;
-    this.#rows = steps.map((text) => JSON.parse(text) as Row);
-    for (const text of steps) this.#size += text.length;
-    this.#workedBefore = workedIn(options.context.state);
+    for (const text of steps) this.#take(JSON.parse(text) as Row, text);
+    this.time = new RunTime(options.context.state);
   }
 
   /** Rejects as the store does. */
@@ -57,35 +63,36 @@ export class PartsJournal {
     return this.#rows;
   }
 
+  /** Those of that part, and of what is within it. */
+  rowsIn(path: string): readonly Row[] {
+    return this.#byPart.get(path) ?? [];
+  }
+
   /** In all attempts, waiting for people left out; in milliseconds. */
   get workedMs(): number {
-    return this.#workedBefore + performance.now() - this.#startedAt;
+    return this.time.workedMs;
   }
 
   get state(): string {
-    return JSON.stringify({ worked_ms: Math.round(this.workedMs) });
+    return this.time.state;
   }
 
   /** Of all parts together. */
   get figures(): RunFigures {
-    return figuresOf(this.#rows as unknown as readonly JournalRow[], this.workedMs);
+    return this.#figures.after(this.workedMs);
   }
 
-  /** Rows of the run itself. */
+  /** Rows of the run itself. Throws a HandlerError for one that is too long, and takes none of them then. */
   add(...rows: readonly object[]): void {
-    for (const row of rows) {
-      const text = JSON.stringify(row);
-      this.#rows.push(row as Row);
-      this.#unwritten.push(text);
-      this.#size += text.length;
-    }
+    const texts = rows.map((row) => this.#textOf(row, MAX_ROW));
+    for (const [index, row] of rows.entries()) this.#write(row as Row, texts[index] ?? '');
   }
 
   /** What a part has written before, with the state that it kept last. */
   partOf(path: string): { readonly texts: readonly string[]; readonly state: string | undefined } {
     const texts: string[] = [];
     let state: string | undefined;
-    for (const row of this.#rows) {
+    for (const row of this.rowsIn(path)) {
       const read = partRow(path, row);
       if (read === undefined) continue;
       if (read.text !== '') texts.push(read.text);
@@ -94,13 +101,11 @@ export class PartsJournal {
     return { texts, state };
   }
 
-  /** Takes what a part writes; it becomes durable with the next `flush`. */
+  /** Takes what a part writes; it becomes durable with the next `flush`. Throws as `add` does. */
   addOfPart(path: string, state: string | null | undefined, { steps = [], emit, asks }: Effects): void {
-    for (const text of rowsOfPart(path, steps, state)) {
-      this.#rows.push(JSON.parse(text) as Row);
-      this.#unwritten.push(text);
-      this.#size += text.length;
-    }
+    const rows = rowsOfPart(path, steps, state).map((text) => JSON.parse(text) as Row);
+    const texts = rows.map((row) => this.#textOf(row, MAX_ROW + MAX_AROUND));
+    for (const [index, row] of rows.entries()) this.#write(row, texts[index] ?? '');
     this.also({ emit, asks });
   }
 
@@ -115,12 +120,12 @@ export class PartsJournal {
     if (this.#rows.length <= MAX_ROWS && this.#size <= MAX_SIZE) return;
     const { kind, name } = this.#options;
     throw new HandlerError(
-      `${kind} ${name} has done too much in one run: its journal has ${this.#rows.length} rows, and at most ${MAX_ROWS} of ${MAX_SIZE} bytes are kept`,
+      `${kind} ${name} has done too much in one run: its journal has ${this.#rows.length} rows of ${this.#size} bytes, and at most ${MAX_ROWS} of ${MAX_SIZE} are kept`,
       { isFinal: true },
     );
   }
 
-  /** Resolves when all that was added is durable. Rejects as a checkpoint does: the attempt is over then. */
+  /** Resolves when all that was added is durable. Rejects as a checkpoint does: the attempt is over then, and nothing more is written. */
   flush(): Promise<void> {
     const writing = this.#writing.then(async () => {
       const { emit, asks } = this.#also;
@@ -141,14 +146,34 @@ export class PartsJournal {
     const { kind, name } = this.#options;
     return { steps, run: { kind, name, figures: JSON.stringify(this.figures) }, emit, asks };
   }
-}
 
-/** 0 where nothing is kept, or something else. */
-function workedIn(state: string | undefined): number {
-  try {
-    const { worked_ms } = JSON.parse(state ?? '{}') as { readonly worked_ms?: unknown };
-    return typeof worked_ms === 'number' && worked_ms > 0 ? worked_ms : 0;
-  } catch {
-    return 0;
+  #write(row: Row, text: string): void {
+    this.#take(row, text);
+    this.#unwritten.push(text);
+  }
+
+  #take(row: Row, text: string): void {
+    this.#rows.push(row);
+    this.#size += Buffer.byteLength(text);
+    this.#figures.add(row);
+    const { in: path } = row;
+    if (typeof path !== 'string') return;
+    for (let at = path.indexOf('/'); ; at = path.indexOf('/', at + 1)) {
+      const part = at === -1 ? path : path.slice(0, at);
+      const known = this.#byPart.get(part);
+      if (known === undefined) this.#byPart.set(part, [row]);
+      else known.push(row);
+      if (at === -1) return;
+    }
+  }
+
+  #textOf(row: object, most: number): string {
+    const text = JSON.stringify(row);
+    if (text.length <= most) return text;
+    const { kind, name } = this.#options;
+    throw new HandlerError(
+      `${kind} ${name}: a step is too large to be kept: it has ${text.length} characters, and may have ${most}`,
+      { isFinal: true },
+    );
   }
 }

@@ -3,7 +3,7 @@
 //
 // RPT1  a part settles once for each time it was begun: by its answer, by an error, by waiting; or it is dropped, and nothing of it counts.
 // RPT2  the run waits as a whole only when none of its parts is at work; then as long as the first of them.
-// RPT3  a part that waits for people is looked at again whenever the run goes on, and once a second while others work; any part when its time
+// RPT3  a part that waits for people is looked at again whenever the run goes on, and in between while others work; any part when its time
 //       is over, which is kept over restarts and does not grow with a clock that is wrong.
 
 import { isParked, type Parked } from '../handlers/handler-context.ts';
@@ -23,11 +23,10 @@ interface Running<R> {
 
 interface Waiting<R> {
   readonly work: PartWork<R>;
-  readonly isForPeople: boolean;
   /** In performance.now() milliseconds; undefined: no time. */
   readonly dueAt: number | undefined;
-  /** Of one that waits for people: when it is looked at again, while others work. */
-  readonly lookAt: number;
+  /** When it is looked at, while others work, of one that waits for people. */
+  readonly lookAt: number | undefined;
 }
 
 /** In the journal: the part waits. */
@@ -51,6 +50,7 @@ export interface RunningPartsOptions {
 /** While others work. */
 const LOOK_MS = 1_000;
 const SHORTEST_WAIT_MS = 250;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** `R` is what a part answers. */
 export class RunningParts<R extends object> {
@@ -89,8 +89,7 @@ export class RunningParts<R extends object> {
     }
     const { until = 0, ms = 0 } = parked;
     const left = Math.min(ms, Math.max(0, until - Date.now()));
-    const dueAt = performance.now() + left;
-    this.#waiting.set(path, { work, isForPeople: false, dueAt, lookAt: dueAt });
+    this.#waiting.set(path, { work, dueAt: performance.now() + left, lookAt: undefined });
   }
 
   #work(path: string, work: PartWork<R>, hasWaited: boolean): void {
@@ -150,29 +149,33 @@ export class RunningParts<R extends object> {
   }
 
   #wait(path: string, work: PartWork<R>, { parkedOn, wakeInMs: ms, state, effects }: Parked): void {
-    this.#journal.addOfPart(path, state, effects ?? {});
     const isForPeople = parkedOn === this.#options.wakeName;
     const before = this.#parkedRow(path);
+    const { steps = [], emit = [], asks = [] } = effects ?? {};
     // It is looked at again and again, and stands in the journal once.
-    if (before?.isForPeople !== true || !isForPeople) {
+    const isAsBefore =
+      before?.isForPeople === true && isForPeople && steps.length + emit.length + asks.length === 0;
+    if (!isAsBefore) {
+      this.#journal.addOfPart(path, state, effects ?? {});
       const until = ms === undefined ? undefined : Date.now() + ms;
       this.#journal.add({ kind: 'parked', in: path, isForPeople, until, ms } satisfies ParkedRow);
     }
-    const dueAt = ms === undefined ? undefined : performance.now() + ms;
-    this.#waiting.set(path, { work, isForPeople, dueAt, lookAt: performance.now() + LOOK_MS });
+    const now = performance.now();
+    const dueAt = ms === undefined ? undefined : now + ms;
+    this.#waiting.set(path, { work, dueAt, lookAt: isForPeople ? now + LOOK_MS : undefined });
   }
 
   #parkedRow(path: string): ParkedRow | undefined {
     const isOf = (row: Readonly<Record<string, unknown>>) => row.kind === 'parked' && row.in === path;
-    return this.#journal.rows.findLast(isOf) as ParkedRow | undefined;
+    return this.#journal.rowsIn(path).findLast(isOf) as ParkedRow | undefined;
   }
 
-  /** Those whose time is over, and with `people` those that may have been decided about meanwhile. */
-  #resumeDue(people = false): boolean {
+  /** Those whose time is over, and with `isLooking` those that may have been decided about meanwhile. */
+  #resumeDue(isLooking = false): boolean {
     const now = performance.now();
+    const isOver = (at: number | undefined) => at !== undefined && at <= now;
     const due = [...this.#waiting].filter(
-      ([, { dueAt, isForPeople, lookAt }]) =>
-        (people && isForPeople && lookAt <= now) || (dueAt !== undefined && dueAt <= now),
+      ([, { dueAt, lookAt }]) => isOver(dueAt) || (isLooking && isOver(lookAt)),
     );
     this.#resume(due.map(([path]) => path));
     return due.length > 0;
@@ -187,6 +190,17 @@ export class RunningParts<R extends object> {
     }
   }
 
+  /** Undefined where none of those that wait is to be looked at. */
+  #lookInMs(): number | undefined {
+    const now = performance.now();
+    const times = [...this.#waiting.values()].flatMap(({ dueAt, lookAt }) =>
+      [dueAt ?? [], lookAt ?? []].flat(),
+    );
+    return times.length === 0
+      ? undefined
+      : Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(Math.min(...times) - now)));
+  }
+
   /** Resolves when something has settled, when it is time to look again, and when the attempt is over. */
   #change(): Promise<void> {
     return new Promise((resolve) => {
@@ -196,12 +210,8 @@ export class RunningParts<R extends object> {
         this.#tell = () => {};
         resolve();
       };
-      const times = [...this.#waiting.values()].map(
-        ({ dueAt = Number.POSITIVE_INFINITY, isForPeople, lookAt }) =>
-          Math.min(dueAt, isForPeople ? lookAt : dueAt, performance.now() + LOOK_MS),
-      );
-      const inMs = Math.max(1, Math.min(...times) - performance.now());
-      const timer = times.length === 0 ? undefined : setTimeout(end, inMs);
+      const ms = this.#lookInMs();
+      const timer = ms === undefined ? undefined : setTimeout(end, ms);
       this.#signal.addEventListener('abort', end, { once: true });
       this.#tell = end;
       if (this.#settled.length > 0 || this.#signal.aborted) end();

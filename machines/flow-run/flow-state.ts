@@ -113,6 +113,9 @@ export class FlowState {
         state.tell(id, { type: 'turn', n: row.n });
         this.#beginTurn(row, state.nodeOf(id));
         break;
+      case 'retried':
+        state.tell(id, { type: 'retried' });
+        break;
       case 'left':
         this.#outputs.set(row.in, row.output);
         state.tell(id, { type: 'left' }, row.taken);

@@ -24,4 +24,6 @@ export type FlowRow =
       /** Of an `End`: the flow, or the turn of its loop, ends with it. */
       readonly isEnd?: boolean | undefined;
     }
-  | { readonly kind: 'failed'; readonly in: string; readonly reason: string };
+  | { readonly kind: 'failed'; readonly in: string; readonly reason: string }
+  /** The run had failed by this and goes on all the same: the node works on, as if it had not, and its attempts count from 1. */
+  | { readonly kind: 'retried'; readonly in: string };

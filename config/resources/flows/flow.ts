@@ -22,6 +22,8 @@ export type NodeWork =
       readonly tool: string;
       readonly arguments: ValueTemplate;
       readonly timeout_seconds: number;
+      /** What becomes of a call that may have happened. */
+      readonly interrupted_calls: 'fail' | 'repeat';
     }
   | {
       readonly type: 'HTTP';

@@ -83,6 +83,7 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
       tool,
       arguments: args,
       timeout_seconds: node.config.timeout_seconds as number,
+      interrupted_calls: node.config.interrupted_calls as 'fail' | 'repeat',
     };
   },
   HTTP: (node) => {

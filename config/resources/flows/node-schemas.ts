@@ -23,6 +23,11 @@ export const nodeSchemas = {
     }),
     tool: name('Tool that is called.'),
     timeout_seconds: seconds('The call may take this long.', 300),
+    interrupted_calls: Type.Enum(['fail', 'repeat'], {
+      description:
+        'A call that was begun, and of which nobody knows whether it happened: the node fails, or makes it again under the same key.',
+      default: 'fail',
+    }),
   }),
   HTTP: Type.Object({
     method: Type.Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'], {
