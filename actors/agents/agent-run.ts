@@ -15,7 +15,7 @@ import { makeCalls } from './make-calls.ts';
 import { answerReader } from './read-answer.ts';
 import { MAX_ROW, type RunJournal } from './run-journal.ts';
 import { ShownProgress } from './shown-progress.ts';
-import type { FoundTool, ToolBox } from './tool-box.ts';
+import type { AllTools, FoundTool } from './tool-box.ts';
 
 export interface AgentRunOptions {
   /** As the run began with it. */
@@ -24,7 +24,7 @@ export interface AgentRunOptions {
   readonly context: HandlerContext;
   readonly journal: RunJournal;
   readonly models: Models;
-  readonly tools: ToolBox;
+  readonly tools: AllTools;
   /** Told what its servers offer, when the run begins. */
   readonly onTools?: (found: readonly FoundTool[]) => void;
 }
@@ -106,11 +106,12 @@ export class AgentRun {
         return undefined;
       case 'ask':
         journal.checkRoom();
+        this.#checkShared(0);
         journal.add(this.#answerRow(next.iteration, await this.#askWhileKept(next.hasTools)));
         return undefined;
       case 'call':
-        await this.#call(next.calls);
-        return undefined;
+        this.#checkShared(next.calls.filter(({ isRepeated }) => !isRepeated).length);
+        return this.#call(next.calls);
       case 'people':
         return this.#askPeople(next.calls);
       case 'wait':
@@ -170,10 +171,16 @@ export class AgentRun {
     return row.raw !== undefined && isTooLong(row) ? { ...row, raw: undefined } : row;
   }
 
-  #call(calls: readonly PlannedCall[]): Promise<void> {
+  /** Of the run that it is a part of. */
+  #checkShared(moreCalls: number): void {
+    const over = this.#options.context.usedUp?.(moreCalls);
+    if (over !== undefined) throw new HandlerError(over, { isFinal: true });
+  }
+
+  async #call(calls: readonly PlannedCall[]): Promise<Parked | undefined> {
     const { journal, tools, job } = this.#options;
     const { nonce = '' } = this.#begun ?? {};
-    return makeCalls(calls, {
+    const parked = await makeCalls(calls, {
       journal,
       tools,
       shown: this.#shown,
@@ -182,6 +189,12 @@ export class AgentRun {
       leftMs: () => this.#leftMs(),
       keyOf: (call) => `${job.event.id}/${nonce}/${call}`,
     });
+    const [first] = parked;
+    if (first === undefined) return undefined;
+    const dues = parked.flatMap(({ wakeInMs }) => wakeInMs ?? []);
+    const { parkedOn, note } = first;
+    const wakeInMs = dues.length === 0 ? undefined : Math.min(...dues);
+    return { parkedOn, wakeInMs, note, state: journal.state, effects: journal.take() };
   }
 
   async #askPeople(calls: readonly PlannedCall[]): Promise<Parked | undefined> {

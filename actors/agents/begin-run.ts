@@ -7,9 +7,10 @@ import type { JournaledTool, JournalRow } from '../../machines/agent-run/journal
 import { toolNames } from '../../machines/agent-run/tool-names.ts';
 import { GatewayError } from '../errors.ts';
 import { HandlerError, type Job } from '../handlers/handler.ts';
+import type { HandlerContext } from '../handlers/handler-context.ts';
 import { RpcFault } from '../jsonrpc/rpc-fault.ts';
 import { messagesFor } from './run-input.ts';
-import type { FoundTool, ToolBox } from './tool-box.ts';
+import type { AllTools, FoundTool } from './tool-box.ts';
 import { policyOf } from './tool-policy.ts';
 
 const NONCE_BYTES = 9;
@@ -19,32 +20,34 @@ const OF_THE_TIME = 0.9;
 interface Beginning {
   readonly job: Job;
   readonly runtime: ModelRuntime;
-  readonly tools: ToolBox;
+  readonly tools: AllTools;
+  readonly context: Pick<HandlerContext, 'runTools'>;
   readonly onTools?: (found: readonly FoundTool[]) => void;
 }
 
 /** The first row, within the time that is left. Rejects with a HandlerError while its tools cannot be listed. */
 export async function begunRow(
-  { job, runtime, tools, onTools }: Beginning,
+  { job, runtime, tools, context, onTools }: Beginning,
   signal: AbortSignal,
   leftMs: number,
 ): Promise<JournalRow> {
   const offered =
     runtime.servers.length === 0 ? undefined : await found(job, tools, signal, leftMs * OF_THE_TIME);
   if (offered !== undefined) onTools?.(offered);
+  const all = [...(offered ?? []), ...(context.runTools?.list() ?? [])];
   return {
     kind: 'begun',
     agent: job.agent,
     nonce: randomBytes(NONCE_BYTES).toString('base64url'),
     definition: runtime.definition,
     messages: messagesFor(job, runtime.memory),
-    tools: offered === undefined ? [] : journaled(offered, runtime),
+    tools: journaled(all, runtime),
   };
 }
 
 async function found(
   { agent }: Job,
-  tools: ToolBox,
+  tools: AllTools,
   signal: AbortSignal,
   timeoutMs: number,
 ): Promise<readonly FoundTool[]> {

@@ -8,15 +8,16 @@
 import type { JournalRow } from '../../machines/agent-run/journal.ts';
 import type { PlannedCall } from '../../machines/agent-run/plan.ts';
 import { DeadlineError, GatewayError } from '../errors.ts';
+import { isParked, type Parked } from '../handlers/handler-context.ts';
 import { RpcFault } from '../jsonrpc/rpc-fault.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { ShownProgress } from './shown-progress.ts';
 import { boundedText } from './tool-answer.ts';
-import type { ToolBox } from './tool-box.ts';
+import type { AllTools } from './tool-box.ts';
 
 export interface CallsHost {
   readonly journal: RunJournal;
-  readonly tools: ToolBox;
+  readonly tools: AllTools;
   readonly shown: ShownProgress;
   /** Aborted when the attempt is over. */
   readonly signal: AbortSignal;
@@ -36,19 +37,26 @@ const FLUSH_MS = 1_000;
 const REST_PART = 0.1;
 const MAX_REST_MS = 2_000;
 
-/** Rejects when the attempt is over, and where the journal cannot be written; in both cases when no call is under way any more. */
-export async function makeCalls(calls: readonly PlannedCall[], host: CallsHost): Promise<void> {
+/**
+ * Gives those that wait, and have no result before they are made again. Rejects when the attempt is over, and where the journal cannot
+ * be written; in both cases when no call is under way any more.
+ */
+export async function makeCalls(calls: readonly PlannedCall[], host: CallsHost): Promise<readonly Parked[]> {
   const { journal, signal } = host;
   const waiting = calls.slice(SIDE_BY_SIDE);
   const first = calls.slice(0, SIDE_BY_SIDE);
   await begin(first, journal);
   const flushing = new Flushing(journal);
+  const parked: Parked[] = [];
   const work = async (one: PlannedCall) => {
     for (let call: PlannedCall | undefined = one; call !== undefined && !signal.aborted; ) {
       const row = await resultOf(call, host);
       if (row === undefined) return;
-      journal.add(row);
-      flushing.soon();
+      if ('parkedOn' in row) parked.push(row);
+      else {
+        journal.add(row);
+        flushing.soon();
+      }
       call = waiting.shift();
       if (call !== undefined && !signal.aborted) await begin([call], journal);
     }
@@ -57,18 +65,21 @@ export async function makeCalls(calls: readonly PlannedCall[], host: CallsHost):
   await flushing.end(signal.aborted);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   signal.throwIfAborted();
+  return parked;
 }
 
 /** What waits for its turn is not begun: it has certainly not happened. */
 function begin(calls: readonly PlannedCall[], journal: RunJournal): Promise<void> {
   const row = ({ id, isRepeated }: PlannedCall): JournalRow =>
     isRepeated ? { kind: 'called', id, isRepeated } : { kind: 'called', id };
-  journal.add(...calls.map(row));
+  // What goes on where it was is begun once.
+  const begun = calls.filter(({ isRepeated, tool }) => !isRepeated || tool.hints.goesOn !== true);
+  journal.add(...begun.map(row));
   return journal.flush();
 }
 
 /** Undefined: the attempt has ended meanwhile, and nobody knows. */
-async function resultOf(call: PlannedCall, host: CallsHost): Promise<JournalRow | undefined> {
+async function resultOf(call: PlannedCall, host: CallsHost): Promise<JournalRow | Parked | undefined> {
   const { signal, shown, tools, trace } = host;
   const { id, tool, args } = call;
   const name = `${tool.server}/${tool.tool}`;
@@ -83,6 +94,7 @@ async function resultOf(call: PlannedCall, host: CallsHost): Promise<JournalRow 
       tools.call(tool, args, { key: host.keyOf(id), signal, timeoutMs, trace, onProgress }),
       signal,
     );
+    if (isParked(answer)) return answer;
     result = { ...answer, how: 'called' };
   } catch (error) {
     if (!signal.aborted) result = bounded(failed(error, timeoutMs));

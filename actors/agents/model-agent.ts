@@ -16,6 +16,7 @@ import type { Log } from '../log.ts';
 import type { Models } from '../models/model.ts';
 import { AgentRun } from './agent-run.ts';
 import { RunJournal } from './run-journal.ts';
+import { withRunTools } from './run-tools.ts';
 import type { FoundTool, ToolBoxes } from './tool-box.ts';
 import { unmatchedNames } from './unmatched-names.ts';
 
@@ -47,12 +48,13 @@ export class ModelAgent implements Handler {
     const { models, toolBoxes } = this.#services;
     const journal = await RunJournal.open(job.agent, context);
     const runtime = this.#definitionOf(job, journal.rows);
-    const tools = toolBoxes.open(job.agent, runtime.servers, runtime.tools);
+    const box = toolBoxes.open(job.agent, runtime.servers, runtime.tools);
+    const tools = withRunTools(box, context.runTools);
     const onTools = (found: readonly FoundTool[]) => this.#remark(job.agent, runtime, found);
     try {
       return await new AgentRun({ runtime, job, context, journal, models, tools, onTools }).work();
     } finally {
-      tools.release();
+      box.release();
     }
   }
 

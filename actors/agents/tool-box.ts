@@ -3,6 +3,21 @@
 
 import type { AgentServer } from '../../config/resources/agents/model-runtime.ts';
 import type { JournaledTool, ToolHints } from '../../machines/agent-run/journal.ts';
+import type { Parked } from '../handlers/handler-context.ts';
+
+/** Where the tools of a run stand that are no server's: no server can be called so. */
+export const OF_RUN = 'fleet/members';
+
+/** What a run offers to one agent in it beside the tools of servers: these keep what they have done in the journal of the run. */
+export interface RunTools {
+  list(): readonly FoundTool[];
+  /** The same key goes on with the same call, and gives its answer again once it has one. Parked: it waits, and is to be called again then. */
+  call(
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+    options: CallOptions,
+  ): Promise<ToolAnswer | Parked>;
+}
 
 /** A tool as its server offers it. */
 export interface FoundTool extends Pick<JournaledTool, 'server' | 'tool' | 'description' | 'inputSchema'> {
@@ -44,6 +59,11 @@ export interface ToolBox {
   ): Promise<ToolAnswer>;
   /** The run needs its servers no longer, in this process at least. */
   release(): void;
+}
+
+/** Both. */
+export interface AllTools extends Pick<ToolBox, 'list'> {
+  call(...args: Parameters<ToolBox['call']>): Promise<ToolAnswer | Parked>;
 }
 
 export interface ToolBoxes {

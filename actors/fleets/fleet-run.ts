@@ -3,19 +3,23 @@
 // FLT1  what a member has answered is durable before another is asked because of it.
 // FLT2  a member that fails for a reason that may pass is asked again, so often; only then it has failed, and the rules of the fleet say what
 //      becomes of that.
+// FLT4  a fleet that has failed and is worked again asks whoever had no answer, and keeps the answers that there are.
+// FLT5  nothing more is begun when the budget of the fleet is used up, by no member.
 // FLT3  with the end of the run nobody works for it any more.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fleet, FleetMember } from '../../config/resources/fleets/fleet.ts';
 import { usedUp } from '../../machines/agent-run/budget.ts';
-import { type FleetEnd, nextOfFleet } from '../../machines/fleet-run/plan.ts';
+import { type FleetEnd, nextOfFleet, withoutAnswer } from '../../machines/fleet-run/plan.ts';
 import type { MemberRow } from '../../machines/fleet-run/rows.ts';
 import { approvalWake } from '../approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
+import { messageOf } from '../parts/message-of.ts';
 import { PartContext } from '../parts/part-context.ts';
 import type { PartsJournal } from '../parts/parts-journal.ts';
 import { RunningParts, type Settled } from '../parts/running-parts.ts';
+import { askMember } from './ask-member.ts';
+import { MemberTools } from './member-tools.ts';
 
 export interface FleetRow {
   readonly kind: 'fleet';
@@ -40,22 +44,28 @@ export interface FleetRunOptions {
   readonly firstPauseMs?: number;
 }
 
-/** How often a member is asked. */
-const ATTEMPTS = 3;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 30_000;
-const memberKinds: ReadonlySet<unknown> = new Set(['entered', 'ended', 'failed', 'dropped']);
+const memberKinds: ReadonlySet<unknown> = new Set(['entered', 'ended', 'failed', 'dropped', 'retried']);
 
 export class FleetRun {
   readonly #options: FleetRunOptions;
   readonly #overtime = new AbortController();
   readonly #parts: RunningParts<AgentReply>;
+  readonly #tools: MemberTools;
 
   constructor(options: FleetRunOptions) {
     this.#options = options;
     const { journal, context, job } = options;
     const signal = AbortSignal.any([context.signal, this.#overtime.signal]);
     this.#parts = new RunningParts<AgentReply>({ journal, signal, wakeName: approvalWake(job.event.id) });
+    this.#tools = new MemberTools({
+      fleet: options.fleet,
+      journal,
+      ask: (member, path, input, stop) => this.#ask(member, path, { input, signal: stop, hasWaited: true }),
+    });
+    const { fleet, begun } = options;
+    if (nextOfFleet(fleet, begun.input, this.#rows).end?.how !== 'failed') return;
+    const again = withoutAnswer(this.#rows);
+    journal.add(...again.map((name): MemberRow => ({ kind: 'retried', in: name })));
   }
 
   async work(): Promise<AgentReply | Parked> {
@@ -90,7 +100,7 @@ export class FleetRun {
       journal.add({ kind: 'dropped', in: name } satisfies MemberRow);
     }
     if (end !== undefined) return end;
-    const over = usedUp(fleet.budget, journal.figures, 0);
+    const over = starts.length > 0 ? this.#usedUp(0) : undefined;
     if (over !== undefined) return { how: 'failed', reason: over };
     journal.checkRoom();
     for (const { member, input } of starts) {
@@ -103,10 +113,15 @@ export class FleetRun {
 
   /** Those whom an earlier attempt has begun. */
   #goOn(): void {
-    const rows = this.#rows;
-    const over = new Set(rows.filter(({ kind }) => kind !== 'entered').map((row) => row.in));
-    for (const { in: name } of rows)
-      if (!over.has(name) && !this.#parts.has(name)) this.#begin(name, this.#inputOf(name));
+    const fates = new Map(this.#rows.map(({ in: name, kind }) => [name, kind]));
+    for (const [name, fate] of fates)
+      if ((fate === 'entered' || fate === 'retried') && !this.#parts.has(name))
+        this.#begin(name, this.#inputOf(name));
+  }
+
+  #usedUp(moreCalls: number): string | undefined {
+    const { fleet, journal } = this.#options;
+    return usedUp(fleet.budget, journal.figures, moreCalls);
   }
 
   /** What it is asked follows from the rows before it was begun. */
@@ -118,39 +133,43 @@ export class FleetRun {
   }
 
   #begin(name: string, input: string): void {
-    const { fleet, begun, job, journal, context } = this.#options;
+    const { fleet, journal } = this.#options;
     const member = fleet.members.find((each) => each.name === name);
     this.#parts.begin(name, async (signal, hasWaited) => {
-      const handler = member && this.#options.handlerOf(member);
-      if (member === undefined || handler === undefined)
-        throw new HandlerError(`there is nobody who answers for ${name}`, { isFinal: true });
+      if (member === undefined) throw nobody(name);
       await journal.flush();
-      const onProgress = (text: string) => context.progress(`**${name}**\n${text}`);
-      const part = { path: name, run: context, journal, signal, hasWaited, onProgress };
-      const asked: Job = {
-        ...job,
-        ...{ input, inputJson: undefined, agent: agentOf(member) },
-        idempotencyKey: `${job.idempotencyKey}/${begun.nonce}/${name}`,
-      };
-      return this.#asked(handler, asked, () => new PartContext(part));
+      return this.#ask(member, name, { input, signal, hasWaited });
     });
   }
 
-  async #asked(handler: Handler, job: Job, contextOf: () => PartContext): Promise<AgentReply | Parked> {
-    for (let attempt = 1; ; attempt += 1) {
-      const context = contextOf();
-      try {
-        return await handler.run({ ...job, attempt: job.attempt + attempt - 1 }, context);
-      } catch (error) {
-        context.signal.throwIfAborted();
-        const { isFinal, retryAfterMs = 0 } = error instanceof HandlerError ? error : { isFinal: false };
-        if (isFinal || attempt >= ATTEMPTS || retryAfterMs > LONGEST_PAUSE_MS) throw error;
-        const { firstPauseMs = FIRST_PAUSE_MS } = this.#options;
-        const ms = Math.max(retryAfterMs, firstPauseMs * 2 ** (attempt - 1));
-        context.retrying(`${job.agent}: ${messageOf(error)}`, ms);
-        await sleep(ms, undefined, { signal: context.signal });
-      }
-    }
+  /** One attempt at the part of a member. */
+  async #ask(
+    member: FleetMember,
+    path: string,
+    {
+      input,
+      signal,
+      hasWaited,
+    }: { readonly input: string; readonly signal: AbortSignal; readonly hasWaited: boolean },
+  ): Promise<AgentReply | Parked> {
+    const { fleet, begun, job, journal, context, firstPauseMs } = this.#options;
+    const handler = this.#options.handlerOf(member);
+    if (handler === undefined) throw nobody(member.name);
+    const leads = fleet.coordination.mode === 'hierarchical' && member.isManager;
+    const part = {
+      ...{ path, run: context, journal, signal, hasWaited },
+      onProgress: (text: string) => context.progress(`**${member.name}**\n${text}`),
+      runTools: leads ? this.#tools : undefined,
+      usedUp: (moreCalls: number) => this.#usedUp(moreCalls),
+    };
+    const asked: Job = {
+      ...job,
+      ...{ input, inputJson: undefined, agent: agentOf(member) },
+      idempotencyKey: `${job.idempotencyKey}/${begun.nonce}/${path}`,
+      // Whom the manager asks knows what the manager says.
+      ...(path === member.name ? {} : { history: [] }),
+    };
+    return askMember(handler, asked, () => new PartContext(part), firstPauseMs);
   }
 
   #keep(settled: Settled<AgentReply>): void {
@@ -206,4 +225,5 @@ export class FleetRun {
 
 const agentOf = ({ agent }: FleetMember): string => (typeof agent === 'string' ? agent : agent.name);
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const nobody = (name: string) =>
+  new HandlerError(`there is nobody who answers for ${name}`, { isFinal: true });

@@ -1,5 +1,6 @@
 // What a handler has beside its job: what was kept of the event, and what it may do while it runs.
 
+import type { RunTools } from '../agents/tool-box.ts';
 import type { RunApprovals } from '../approvals/run-approvals.ts';
 import type { InProcessClient } from '../client/in-process-client.ts';
 import type { Effects } from '../inbox/work.ts';
@@ -20,6 +21,10 @@ export interface HandlerContext {
   readonly woken: Waker | undefined;
   /** The gateway's own servers, called in this process. */
   readonly tools: InProcessClient;
+  /** Of a run that offers some to this agent: the manager of a fleet has its members as tools. */
+  readonly runTools?: RunTools | undefined;
+  /** What of the budget of the run around it is used up, in words; `moreCalls` are to be made now. Undefined: nothing. */
+  usedUp?(moreCalls: number): string | undefined;
   /** People who are asked before anything is done. Where no platform reaches them operators decide; undefined: not even they. */
   readonly approvals?: RunApprovals | undefined;
   /** Undefined where nothing can be said but the answer. */

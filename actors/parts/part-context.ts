@@ -1,5 +1,6 @@
 // What a handler has that answers within a run: the context of the run, with a journal and a state of its own.
 
+import type { RunTools } from '../agents/tool-box.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Effects } from '../inbox/work.ts';
 import type { Waker } from '../store/store.ts';
@@ -14,6 +15,10 @@ export interface PartContextOptions {
   /** It has waited, and goes on. */
   readonly hasWaited: boolean;
   readonly onProgress: (text: string) => void;
+  /** Tools that are offered to it. */
+  readonly runTools?: RunTools | undefined;
+  /** Of a budget that it shares with other parts. */
+  readonly usedUp?: ((moreCalls: number) => string | undefined) | undefined;
 }
 
 export class PartContext implements HandlerContext {
@@ -36,6 +41,15 @@ export class PartContext implements HandlerContext {
 
   get log() {
     return this.#options.run.log;
+  }
+
+  get runTools() {
+    return this.#options.runTools;
+  }
+
+  usedUp(moreCalls: number): string | undefined {
+    const { usedUp, run } = this.#options;
+    return usedUp?.(moreCalls) ?? run.usedUp?.(moreCalls);
   }
 
   get tools() {

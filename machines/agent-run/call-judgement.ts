@@ -50,6 +50,7 @@ export function judgeCall({ call, index, tools, soFar, settings }: OpenCall): Ca
   if (decided?.state === 'denied' || decided?.state === 'expired')
     return isRepeated ? interrupted(id, saidNo(decided)) : refused(id, saidNo(decided));
   if (!isRepeated) return planned(tool.verdict === 'ask' ? 'ask' : 'make');
+  if (tool.hints.goesOn === true) return planned('make');
   if (begun >= MAX_BEGUN) return interrupted(id, `it was begun ${begun} times and never ended`);
   const { isReadOnly, isIdempotent } = tool.hints;
   if (isReadOnly || isIdempotent) return planned('make');

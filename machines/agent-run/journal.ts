@@ -37,6 +37,8 @@ export interface ToolHints {
   readonly isReadOnly: boolean;
   readonly isDestructive: boolean;
   readonly isIdempotent: boolean;
+  /** It keeps what it has done and goes on from there: a call of it that was interrupted is no other call. */
+  readonly goesOn?: boolean | undefined;
 }
 
 /** What an answer of a model was. */

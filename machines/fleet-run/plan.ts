@@ -5,6 +5,7 @@
 // FP3  a member is asked when all that it is to be told is there: the answer before it, the tier before it, all answers.
 // FP4  no more are at work at a time than `concurrency` says.
 // FP5  while the fleet has not ended somebody is at work, or may be asked.
+// FP6  a fleet that has failed and goes on asks whoever had no answer; answers stay.
 
 import type { Consensus, Fleet, FleetMember } from '../../config/resources/fleets/fleet.ts';
 import { type Verdict, type Vote, verdictOf } from './ballot.ts';
@@ -39,6 +40,12 @@ class Members {
     this.all = all;
     for (const row of rows) {
       const before = this.#fates.get(row.in);
+      if (row.kind === 'retried') {
+        if (before !== 'failed' && before !== 'dropped') continue;
+        this.reasons.delete(row.in);
+        this.#fates.set(row.in, 'entered');
+        continue;
+      }
       if (before !== undefined && before !== 'entered') continue;
       this.#fates.set(row.in, row.kind);
       if (row.kind === 'ended') this.answers.set(row.in, { name: row.in, text: row.text, data: row.data });
@@ -53,6 +60,13 @@ class Members {
   answersOf(members: readonly FleetMember[]): readonly Answer[] {
     return members.flatMap(({ name }) => this.answers.get(name) ?? []);
   }
+}
+
+/** Members that are asked again where a fleet that has failed goes on: whoever has no answer, though it was asked. */
+export function withoutAnswer(rows: readonly MemberRow[]): readonly string[] {
+  const fates = new Map<string, MemberRow['kind']>();
+  for (const { in: name, kind } of rows) if (fates.get(name) !== 'ended') fates.set(name, kind);
+  return [...fates].flatMap(([name, fate]) => (fate === 'failed' || fate === 'dropped' ? [name] : []));
 }
 
 /** `input` is what the fleet was asked. Rows of anything but its members are left out before. */

@@ -7,4 +7,6 @@ export type MemberRow =
   | { readonly kind: 'ended'; readonly in: string; readonly text: string; readonly data?: unknown }
   | { readonly kind: 'failed'; readonly in: string; readonly reason: string }
   /** Its answer is not needed any more. */
-  | { readonly kind: 'dropped'; readonly in: string };
+  | { readonly kind: 'dropped'; readonly in: string }
+  /** The fleet had failed and goes on all the same: a member that had failed, or was dropped, is at work again. */
+  | { readonly kind: 'retried'; readonly in: string };

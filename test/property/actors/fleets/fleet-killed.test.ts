@@ -73,7 +73,10 @@ it('FLT1 FLT2 FLT3 PJL1 PJL2 RPT1 a fleet comes to its answer wherever its proce
       const handlerOf = ({ name }: { readonly name: string }): Handler => ({
         run: async (job: Job) => {
           const before = run.rows.filter((row) => row.in === name).map(({ kind }) => kind);
-          expect(before).toEqual(['entered']);
+          // A fleet that had failed when its process ended asks whoever had no answer.
+          expect(before[0]).toBe('entered');
+          expect(['entered', 'retried']).toContain(before.at(-1));
+          expect(before).not.toContain('ended');
           expect(keys.get(name) ?? job.idempotencyKey).toBe(job.idempotencyKey);
           keys.set(name, job.idempotencyKey);
           atWork += 1;
