@@ -56,7 +56,7 @@ export function readExpression(
     const refused = refusedIn(parsed.ast);
     if (refused !== undefined) return refused;
     const { valid, type, error } = parsed.check();
-    if (!valid) return faultOf(error);
+    if (!valid) return wordIn(text) ?? faultOf(error);
     return {
       text,
       type: String(type),
@@ -71,8 +71,27 @@ export function readExpression(
       },
     };
   } catch (thrown) {
-    return faultOf(thrown);
+    return wordIn(text) ?? faultOf(thrown);
   }
+}
+
+const operators: Readonly<Record<string, string>> = {
+  and: '&&',
+  or: '||',
+  not: '!',
+  '===': '==',
+  '!==': '!=',
+};
+
+/** What other languages write as words, outside quotes. */
+function wordIn(text: string): ExpressionFault | undefined {
+  for (const { 0: found, index } of text.matchAll(
+    /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[=!]==|[A-Za-z_]\w*/g,
+  )) {
+    const sign = Object.hasOwn(operators, found) ? operators[found] : undefined;
+    if (sign !== undefined) return { message: `${found} is written ${sign} here`, at: index };
+  }
+  return undefined;
 }
 
 export const isFault = (read: Expression | ExpressionFault): read is ExpressionFault => 'message' in read;

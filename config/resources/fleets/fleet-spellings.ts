@@ -37,7 +37,11 @@ export function refuseElsewhere(reader: SchemaReader, spec: YamlTree): YamlTree 
     }
     const known = refusing(reader, coordination, 'spec.coordination', coordinationFields);
     const consensus = withMember(known, 'consensus', (each) =>
-      refusing(reader, each, 'spec.coordination.consensus', coordinationFields),
+      withMember(
+        refusing(reader, each, 'spec.coordination.consensus', coordinationFields),
+        'on_none',
+        (onNone) => withoutPeople(reader, onNone),
+      ),
     );
     // Reported already; what follows is read as if it were there.
     return why === undefined
@@ -47,6 +51,16 @@ export function refuseElsewhere(reader: SchemaReader, spec: YamlTree): YamlTree 
           ['consensus', 'aggregation'],
         );
   });
+}
+
+const onNoneFields: Readonly<Record<string, string>> = {
+  ask: 'is not supported: name a member that decides (agent: NAME), or ask this fleet in a flow and have on_error lead to an Approval',
+};
+
+function withoutPeople(reader: SchemaReader, tree: YamlTree): YamlTree {
+  const rest = refusing(reader, tree, 'spec.coordination.consensus.on_none', onNoneFields);
+  // Reported already; what follows is read as if it were there.
+  return rest.kind === 'map' && rest !== tree && rest.pairs.length === 0 ? scalarLike(tree, 'fail') : rest;
 }
 
 function refusing(

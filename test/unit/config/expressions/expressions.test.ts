@@ -48,6 +48,10 @@ describe('an expression', () => {
 
   it.each([
     ['1 +', 'unexpected token: EOF', 3],
+    ['index == 1 and index == 2', 'and is written && here', 11],
+    ['find("x or y", "or") == "or" or true', 'or is written || here', 29],
+    ['not (index > 1)', 'not is written ! here', 0],
+    ['index === 1', '=== is written == here', 6],
     ['stepz.check', 'unknown variable: stepz', 0],
     ['1 == "a"', 'no such overload: int == string', 0],
     ['now()', "found no matching overload for 'now()'", 0],

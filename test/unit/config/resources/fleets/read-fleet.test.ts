@@ -100,6 +100,14 @@ describe('what is wrong is told with its place', () => {
       ],
     ],
     [
+      'people who are to decide between votes',
+      `${TWO}  coordination: { mode: peer, consensus: { field: verdict, on_none: { ask: [ada] } } }\n`,
+      both,
+      [
+        '6:71 spec.coordination.consensus.on_none.ask: is not supported: name a member that decides (agent: NAME), or ask this fleet in a flow and have on_error lead to an Approval',
+      ],
+    ],
+    [
       'scaling',
       `${TWO}  scaling: { min: 1 }\n  coordination: { mode: pipeline }\n`,
       both,
