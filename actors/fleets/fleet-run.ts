@@ -200,7 +200,7 @@ export class FleetRun {
   #park(): Parked {
     const { journal, job } = this.#options;
     return {
-      parkedOn: approvalWake(job.event.id),
+      parkedOn: this.#parts.waitsForPeople ? approvalWake(job.event.id) : `time ${job.event.id}`,
       wakeInMs: this.#parts.firstDueMs,
       state: journal.state,
       effects: journal.take(),

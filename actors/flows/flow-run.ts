@@ -7,15 +7,12 @@
 // FWR4  a flow that has failed at a node and is worked again goes on there: the failure is taken back, and what has ended well stays. So it is
 //       too where the process ended before anybody was told of the failure.
 // FWR5  from its first row on a flow takes `timeout_seconds` at most, waits and restarts included.
-// FWR6  what a Response says has a number of its own, which it keeps over attempts.
+// FWR6  what a Response says is said once, whatever attempt says it.
 
 import { setMaxListeners } from 'node:events';
 import { textOf } from '../../config/expressions/template.ts';
 import type { AskingWork, Flow, FlowBody, FlowNode, NodeType } from '../../config/resources/flows/flow.ts';
-import { type FlowEnd, FlowState } from '../../machines/flow-run/flow-state.ts';
-import type { FlowGraph } from '../../machines/flow-run/graph.ts';
-import { nodePath, pathInTurn } from '../../machines/flow-run/node-path.ts';
-import { fatalFailures, rowsInForce } from '../../machines/flow-run/retried.ts';
+import type { FlowEnd, FlowState } from '../../machines/flow-run/flow-state.ts';
 import type { FlowRow } from '../../machines/flow-run/rows.ts';
 import { approvalWake } from '../approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
@@ -24,9 +21,9 @@ import { messageOf } from '../parts/message-of.ts';
 import { PartContext } from '../parts/part-context.ts';
 import type { PartsJournal } from '../parts/parts-journal.ts';
 import { RunningParts, type Settled } from '../parts/running-parts.ts';
-import { flowGraph } from './flow-graph.ts';
+import { FlowProgress, flowRows } from './flow-progress.ts';
 import { FlowResponses } from './flow-responses.ts';
-import { hasTurn, itemsOf, MAX_OUTPUT, resultOfTurn, resultsFit } from './loop-turns.ts';
+import { hasTurn, itemsOf, MAX_OUTPUT, resultsFit } from './loop-turns.ts';
 import type { NodeReply, Values } from './node-host.ts';
 import { workOf } from './node-work.ts';
 import { takenOf } from './taken-connections.ts';
@@ -55,63 +52,36 @@ export interface FlowRunOptions {
 
 /** What the others do is done at once, and a loop by its nodes. */
 const takesTime: ReadonlySet<NodeType> = new Set(['Agent', 'Fleet', 'Tool', 'HTTP', 'Approval', 'Wait']);
-const flowKinds: ReadonlySet<unknown> = new Set([
-  ...['entered', 'again', 'waits', 'turn', 'left', 'failed', 'retried'],
-]);
 /** One whose time is just over is not looked at again and again. */
 const SHORTEST_WAIT_MS = 250;
 const NAMED_WHERE = 5;
 
-/** One node, and the body in which it stands. */
-interface Place {
-  readonly node: FlowNode;
-  readonly body: FlowBody;
-  /** What stands before the ids of the nodes around it. */
-  readonly prefix: string;
-  /** Of the loops around it, from the outermost: their paths, and the turn that runs. */
-  readonly loops: readonly { readonly path: string; readonly turn: number }[];
-}
-
 export class FlowRun {
   readonly #options: FlowRunOptions;
-  #state: FlowState;
-  readonly #graph: FlowGraph;
+  readonly #progress: FlowProgress;
   readonly #parts: RunningParts<NodeReply>;
   readonly #overtime = new AbortController();
-  /** Results of turns so far, by the paths of their loops. */
-  readonly #results = new Map<string, unknown[]>();
-  readonly #items = new Map<string, readonly unknown[]>();
   readonly #responses: FlowResponses;
 
   constructor(options: FlowRunOptions) {
     this.#options = options;
     const { journal, context, job, flow } = options;
     setMaxListeners(0, context.signal);
-    this.#responses = new FlowResponses(journal, context.says, (path) => this.#placeOf(path).node);
+    this.#responses = new FlowResponses(journal, context.says, (path) => this.#progress.placeOf(path).node);
     const signal = AbortSignal.any([context.signal, this.#overtime.signal]);
     setMaxListeners(0, signal);
     this.#parts = new RunningParts({ journal, signal, wakeName: approvalWake(job.event.id) });
-    this.#graph = flowGraph(flow);
-    this.#state = new FlowState(this.#graph);
-    this.#readBack();
-    const { end } = this.#state.next();
-    const fatal =
-      end?.how === 'failed' && end.at !== undefined ? fatalFailures(this.#graph, this.#ownRows) : [];
+    const rows = () => flowRows(journal.rows);
+    this.#progress = new FlowProgress(flow);
+    this.#progress.readBack(rows());
+    const fatal = this.#progress.fatalIn(rows());
     if (fatal.length === 0) return;
     journal.add(...fatal.map((path): FlowRow => ({ kind: 'retried', in: path })));
-    this.#readBack();
+    this.#progress.readBack(rows());
   }
 
-  get #ownRows(): readonly FlowRow[] {
-    const isOwn = (row: Readonly<Record<string, unknown>>) =>
-      flowKinds.has(row.kind) && typeof row.in === 'string' && nodePath(row.in) !== undefined;
-    return this.#options.journal.rows.filter(isOwn) as unknown as readonly FlowRow[];
-  }
-
-  #readBack(): void {
-    this.#state = new FlowState(this.#graph);
-    this.#results.clear();
-    for (const row of rowsInForce(this.#ownRows)) this.#apply(row);
+  get #state(): FlowState {
+    return this.#progress.state;
   }
 
   async work(): Promise<AgentReply | Parked> {
@@ -140,7 +110,7 @@ export class FlowRun {
 
   /** Something is under way that may take its time. */
   get #isAtWork(): boolean {
-    return this.#state.working.some((path) => takesTime.has(this.#placeOf(path).node.work.type));
+    return this.#state.working.some((path) => takesTime.has(this.#progress.placeOf(path).node.work.type));
   }
 
   #leftMs(): number {
@@ -179,31 +149,31 @@ export class FlowRun {
 
   /** Its row first, and with it what a loop is about. */
   #enter(path: string): void {
-    const { node } = this.#placeOf(path);
+    const { node } = this.#progress.placeOf(path);
     const { work } = node;
     const items =
-      work.type === 'Loop' ? this.#tried(path, () => itemsOf(work, node, this.#values(path))) : undefined;
-    if (this.#hasEnded(path)) return;
+      work.type === 'Loop' ? this.#tried(path, () => itemsOf(work, node, this.#valuesAt(path))) : undefined;
+    if (this.#progress.hasEnded(path)) return;
     this.#add({ kind: 'entered', in: path, ...(items === undefined ? {} : { items }) });
   }
 
   #turn(path: string, n: number): void {
-    const { node, body } = this.#placeOf(path);
+    const { node, body } = this.#progress.placeOf(path);
     const { work } = node;
     if (work.type !== 'Loop') return;
-    if (n > 1) this.#keepResult(path, n);
-    const values = { ...this.#values(path), index: n - 1, item: null };
+    if (n > 1) this.#progress.keepResult(path, n);
+    const values = { ...this.#valuesAt(path), index: n - 1, item: null };
     const goesOn = this.#tried(path, () => {
-      resultsFit(node, this.#results.get(path) ?? []);
-      return hasTurn(work, node, n, this.#items.get(path), values);
+      resultsFit(node, this.#progress.resultsOf(path));
+      return hasTurn(work, node, n, this.#progress.itemsOf(path), values);
     });
     if (goesOn === undefined) return;
     if (goesOn) this.#add({ kind: 'turn', in: path, n });
-    else this.#leave(path, node, body, { count: n - 1, results: this.#results.get(path) ?? [] });
+    else this.#leave(path, node, body, { count: n - 1, results: this.#progress.resultsOf(path) });
   }
 
   #begin(path: string): void {
-    const { node } = this.#placeOf(path);
+    const { node } = this.#progress.placeOf(path);
     if (node.work.type === 'Loop') return;
     const { flow, context, journal, job, begun } = this.#options;
     this.#parts.begin(path, async (signal, hasWaited) => {
@@ -214,7 +184,7 @@ export class FlowRun {
       const part = new PartContext({ path, run: context, journal, signal, hasWaited, onProgress });
       try {
         return await workOf({
-          ...{ flow: flow.name, node, job, context: part, values: this.#values(path), hasWaited },
+          ...{ flow: flow.name, node, job, context: part, values: this.#valuesAt(path), hasWaited },
           key: `${job.idempotencyKey}/${begun.nonce}/${path}`,
           handlerOf: this.#options.handlerOf,
           said: async (text, channel) => context.says?.rows(text, path, channel),
@@ -240,13 +210,13 @@ export class FlowRun {
 
   #settle(settled: Settled<NodeReply>): void {
     const { path } = settled;
-    if (this.#hasEnded(path)) return;
+    if (this.#progress.hasEnded(path)) return;
     if (settled.how === 'failed') {
       this.#add({ kind: 'failed', in: path, reason: messageOf(settled.error) });
       return;
     }
     const { output, effects } = settled.reply;
-    const { node, body } = this.#placeOf(path);
+    const { node, body } = this.#progress.placeOf(path);
     this.#options.journal.addOfPart(path, undefined, effects ?? {});
     this.#leave(path, node, body, output);
   }
@@ -258,7 +228,7 @@ export class FlowRun {
       this.#add({ kind: 'failed', in: path, reason });
       return;
     }
-    const values = this.#values(path, output);
+    const values = this.#valuesAt(path, output);
     const taken = this.#tried(path, () => takenOf(body, node, output, values));
     if (taken === undefined) return;
     const isEnd = node.work.type === 'End';
@@ -279,7 +249,7 @@ export class FlowRun {
 
   async #end(end: FlowEnd): Promise<AgentReply> {
     const { flow, journal } = this.#options;
-    const at = end.at === undefined ? undefined : this.#placeOf(end.at).node;
+    const at = end.at === undefined ? undefined : this.#progress.placeOf(end.at).node;
     const output = end.at === undefined ? undefined : this.#state.outputOf(end.at);
     const isFailed = end.how === 'failed' || (at?.work.type === 'End' && at.work.status === 'failed');
     if (isFailed) await this.#responses.say();
@@ -300,7 +270,7 @@ export class FlowRun {
   #park(): Parked {
     const { journal, job } = this.#options;
     return {
-      parkedOn: approvalWake(job.event.id),
+      parkedOn: this.#parts.waitsForPeople ? approvalWake(job.event.id) : `time ${job.event.id}`,
       wakeInMs: Math.max(
         SHORTEST_WAIT_MS,
         Math.min(this.#leftMs(), this.#parts.firstDueMs ?? this.#leftMs()),
@@ -313,23 +283,9 @@ export class FlowRun {
 
   #add(row: FlowRow): void {
     this.#options.journal.add(row);
-    this.#apply(row);
+    this.#progress.apply(row);
     // What has ended otherwise than by itself is told to.
     if (row.kind === 'failed' || row.kind === 'left') this.#dropInside(row.in);
-  }
-
-  #apply(row: FlowRow): void {
-    if (row.kind === 'entered' && row.items !== undefined) this.#items.set(row.in, row.items);
-    if (row.kind === 'turn' && row.n > 1) this.#keepResult(row.in, row.n);
-    this.#state.apply(row);
-    if (row.kind === 'left' || row.kind === 'failed') this.#results.delete(row.in);
-  }
-
-  /** Of the turn before the `n`th, once. */
-  #keepResult(path: string, n: number): void {
-    const results = this.#results.get(path) ?? [];
-    this.#results.set(path, results);
-    if (results.length < n - 1) results.push(resultOfTurn(this.#state, path));
   }
 
   #dropInside(path: string): void {
@@ -338,61 +294,7 @@ export class FlowRun {
       if (each !== path && !working.has(each)) this.#parts.drop(each, new HandlerError(`${path} has ended`));
   }
 
-  #hasEnded(path: string): boolean {
-    const { state } = this.#state.stateOf(path) ?? {};
-    return state !== 'idle' && state !== 'working' && state !== 'waiting';
-  }
-
-  #values(path: string, output?: unknown): Values {
-    const { job, begun } = this.#options;
-    const { prefix, loops, node } = this.#placeOf(path);
-    const steps: Record<string, unknown> = {};
-    for (const around of [...loops.map(({ path: loop }) => loop.slice(0, loop.lastIndexOf('/') + 1)), prefix])
-      for (const { id } of this.#bodyAt(around).nodes) {
-        const { state, why } = this.#state.stateOf(around + id) ?? {};
-        steps[id] = {
-          state: state ?? 'idle',
-          output: this.#state.outputOf(around + id) ?? null,
-          error: why ?? '',
-        };
-      }
-    if (output !== undefined) steps[node.id] = { state: 'done', output, error: '' };
-    const inner = loops.at(-1);
-    const turn =
-      inner === undefined
-        ? {}
-        : { index: inner.turn - 1, item: this.#items.get(inner.path)?.[inner.turn - 1] ?? null };
-    const { type, name, context } = job.event;
-    const event = { type, name: name ?? '', context };
-    return {
-      steps,
-      parameters: begun.parameters,
-      input: begun.input,
-      event,
-      user: job.requester ?? '',
-      ...turn,
-    };
-  }
-
-  #bodyAt(prefix: string): FlowBody {
-    return prefix === '' ? this.#options.flow : this.#placeOf(`${prefix}x`).body;
-  }
-
-  #placeOf(path: string): Place {
-    const names = path.split('/');
-    const id = names.pop() ?? '';
-    let body: FlowBody = this.#options.flow;
-    let prefix = '';
-    const loops: { path: string; turn: number }[] = [];
-    for (const name of names) {
-      const [loop = '', turn = '1'] = name.split('#');
-      const node = body.nodes.find((each) => each.id === loop);
-      if (node?.work.type !== 'Loop') throw new RangeError(`there is no loop ${loop}`);
-      loops.push({ path: prefix + loop, turn: Number(turn) });
-      prefix = pathInTurn(prefix + loop, Number(turn), '');
-      body = node.work.body;
-    }
-    const node = body.nodes.find((each) => each.id === id) ?? (body.nodes[0] as FlowNode);
-    return { node, body, prefix, loops };
+  #valuesAt(path: string, output?: unknown): Values {
+    return this.#progress.valuesAt(path, this.#options.job, this.#options.begun, output);
   }
 }

@@ -58,7 +58,11 @@ async function asked(
     throw new HandlerError(`there is no ${work.type.toLowerCase()} ${name}`, { isFinal: true });
   const { input } = work;
   const text = textIn(input, values);
-  const of = { input: text, inputJson: undefined, command: undefined, agent: name, idempotencyKey: key };
+  // What it is asked stands in its input, and not in what was said before.
+  const of = {
+    ...{ input: text, inputJson: undefined, command: undefined, agent: name, idempotencyKey: key },
+    history: [],
+  };
   const reply = await handler.run({ ...job, ...of }, context);
   if (isParked(reply)) return reply;
   const { text: said, data, effects } = reply;

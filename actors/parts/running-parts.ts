@@ -142,6 +142,11 @@ export class RunningParts<R extends object> {
     }
   }
 
+  /** Some of those that wait do so for people. */
+  get waitsForPeople(): boolean {
+    return [...this.#waiting.values()].some(({ lookAt }) => lookAt !== undefined);
+  }
+
   /** In milliseconds from now; undefined: nothing that is known ends the wait. */
   get firstDueMs(): number | undefined {
     const dues = [...this.#waiting.values()].flatMap(({ dueAt }) => dueAt ?? []);

@@ -163,10 +163,16 @@ function voted(
   if (verdict.kind === 'open') return start(voters.filter(members.isUnasked), input);
   const ballot = ballotText(voters, members, field);
   if (verdict.kind === 'decided')
-    return done({ text: verdict.value, data: decidedData(field, verdict, voters, votes) });
+    return done({ text: plain(verdict.value), data: decidedData(field, verdict, voters, votes) });
   if (on_none === 'fail' || decider === undefined)
     return failed(`no consensus on ${field}: ${verdict.why} (${ballot})`);
   return askedAlone(members, decider, withAnswers(input, members.answersOf(voters)));
+}
+
+/** A word as it is, anything else as JSON. */
+function plain(json: string): string {
+  const value = JSON.parse(json) as unknown;
+  return typeof value === 'string' ? value : json;
 }
 
 /** What was voted, with the votes of each. */

@@ -111,19 +111,12 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
     };
   },
   Approval: (node) => {
-    const { config, reader } = node;
+    const { config } = node;
     const message = template(node, 'message');
     const approvers = ((config.approvers ?? []) as readonly (string | undefined)[]).filter(
       (each) => each !== undefined,
     );
     const channel = word(node, 'approval_channel');
-    if (
-      approvers.length === 0 &&
-      channel === undefined &&
-      !reader.has(at(node, 'approvers')) &&
-      !reader.has(at(node, 'approval_channel'))
-    )
-      reader.report(node.path, 'nobody may decide: name approvers, or an approval_channel');
     if (message === undefined) return undefined;
     const rules = {
       approvers,

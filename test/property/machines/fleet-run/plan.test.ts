@@ -101,7 +101,7 @@ function expected(
         return [name, verdict === undefined ? undefined : JSON.stringify(verdict)] as const;
       });
       const given = verdictOf(those, new Map(votes), { algorithm: by.algorithm, minVotes: by.min_votes });
-      if (given.kind === 'decided') return { text: given.value, data: undefined };
+      if (given.kind === 'decided') return { text: String(JSON.parse(given.value)), data: undefined };
       return by.on_none === 'fail' ? undefined : deedOf.get('m0');
     }
     const all = deeds(those);

@@ -261,11 +261,6 @@ ${more}`;
       ['5:3 spec.trigger: make it a Trigger that names this flow: commands: { /NAME: { flow: NAME } }'],
     ],
     [
-      'an approval of nobody',
-      '  nodes: [{ id: a, type: Approval, config: { message: ok? } }]\n',
-      ['5:44 spec.nodes[0].config: nobody may decide: name approvers, or an approval_channel'],
-    ],
-    [
       'an agent of nobody, and one too many',
       `  nodes:
     - { id: a, type: Agent, config: { input: x } }
