@@ -11,6 +11,8 @@ import {
 } from '../catalog/catalog-schema.ts';
 import { gatewaySchema } from '../gateway-file/gateway-schema.ts';
 import { agentSchema } from '../resources/agents/agent-schema.ts';
+import { fleetFile } from '../resources/fleets/fleet-json-schema.ts';
+import { flowFile } from '../resources/flows/flow-json-schema.ts';
 import { platformsSchema } from '../resources/platform-schema.ts';
 import { triggerFile } from '../resources/triggers/trigger-json-schema.ts';
 import { mapValues, writable } from './json-schema-form.ts';
@@ -20,7 +22,7 @@ const dialect = 'https://json-schema.org/draft/2020-12/schema';
 const entry = { ...writable(writtenEntrySchema), oneOf: kinds(true) };
 const desktopEntry = { ...writable(desktopEntrySchema), oneOf: kinds(false), additionalProperties: true };
 
-export const jsonSchemas: Record<'gateway' | 'catalog' | 'trigger' | 'agent', object> = {
+export const jsonSchemas: Record<'gateway' | 'catalog' | 'trigger' | 'agent' | 'fleet' | 'flow', object> = {
   gateway: { $schema: dialect, title: 'Gateway configuration', ...gatewayFile() },
   catalog: {
     $schema: dialect,
@@ -46,6 +48,8 @@ export const jsonSchemas: Record<'gateway' | 'catalog' | 'trigger' | 'agent', ob
   },
   trigger: { $schema: dialect, title: 'Trigger', ...triggerFile() },
   agent: { $schema: dialect, title: 'Agent', ...writable(agentSchema) },
+  fleet: { $schema: dialect, title: 'Fleet', ...fleetFile() },
+  flow: { $schema: dialect, title: 'Flow', ...flowFile() },
 };
 
 /** A file in the form of a resource has a default for where to listen, and may be without a catalog. */

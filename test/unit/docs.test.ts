@@ -157,7 +157,7 @@ const examples = readdirSync(join(root, 'examples')).filter((name) =>
   /(gateway|automation)\.yaml$/.test(name),
 );
 
-test('there are examples for remote servers, for the file of a desktop client, for triggers, and for agents with a model', () => {
+test('there are examples for remote servers, for the file of a desktop client, for triggers, for agents with a model, and for fleets and flows', () => {
   expect(examples).toEqual(
     expect.arrayContaining([
       'desktop-gateway.yaml',
@@ -169,6 +169,7 @@ test('there are examples for remote servers, for the file of a desktop client, f
       'incident-automation.yaml',
       'assistant-automation.yaml',
       'ticket-automation.yaml',
+      'flow-automation.yaml',
     ]),
   );
 });

@@ -64,22 +64,25 @@ const coordinationSchema = Type.Object(
   { description: 'How they come to one answer.' },
 );
 
-export const fleetSpecSchema = Type.Object({
-  description: Type.Optional(Type.String({ description: 'What it is for.' })),
-  agents: Type.Array(memberSchema, { description: 'Its members.', maxItems: 64 }),
-  coordination: coordinationSchema,
-  on_failure: Type.Enum(['fail', 'skip'], {
-    description: 'Where a member fails that is no voter: the fleet fails, or goes on without.',
-    default: 'fail',
-  }),
-  budget: budgetSchema,
-  timeout_seconds: seconds('It may work this long; waiting for people does not count.', 600),
-  concurrency: Type.Integer({
-    description: 'Members at work at a time.',
-    default: 8,
-    minimum: 1,
-    maximum: 64,
-  }),
-});
+export const fleetSpecSchema = Type.Object(
+  {
+    description: Type.Optional(Type.String({ description: 'What it is for.' })),
+    agents: Type.Array(memberSchema, { description: 'Its members.', maxItems: 64 }),
+    coordination: coordinationSchema,
+    on_failure: Type.Enum(['fail', 'skip'], {
+      description: 'Where a member fails that is no voter: the fleet fails, or goes on without.',
+      default: 'fail',
+    }),
+    budget: budgetSchema,
+    timeout_seconds: seconds('It may work this long; waiting for people does not count.', 600),
+    concurrency: Type.Integer({
+      description: 'Members at work at a time.',
+      default: 8,
+      minimum: 1,
+      maximum: 64,
+    }),
+  },
+  { description: 'Who is in it, and how they come to one answer.' },
+);
 
 export const fleetSchema = Type.Object({ ...resourceHeader('Fleet'), spec: fleetSpecSchema });

@@ -52,14 +52,17 @@ export const connectionSchema = Type.Object({
   ),
 });
 
-export const flowSpecSchema = Type.Object({
-  description: Type.Optional(Type.String({ description: 'What it is for.' })),
-  parameters: Type.Array(parameterSchema, {
-    description: 'Values that it is started with.',
-    default: [],
-    maxItems: 32,
-  }),
-  timeout_seconds: seconds('It may take this long, waits included.', 604_800),
-});
+export const flowSpecSchema = Type.Object(
+  {
+    description: Type.Optional(Type.String({ description: 'What it is for.' })),
+    parameters: Type.Array(parameterSchema, {
+      description: 'Values that it is started with.',
+      default: [],
+      maxItems: 32,
+    }),
+    timeout_seconds: seconds('It may take this long, waits included.', 604_800),
+  },
+  { description: 'Its steps, and what leads from one to the other.' },
+);
 
 export const flowSchema = Type.Object({ ...resourceHeader('Flow'), spec: flowSpecSchema });

@@ -58,10 +58,13 @@ export const nodeSchemas = {
   }),
   Wait: Type.Object({
     seconds: Type.Optional(
-      Type.Union([
-        Type.Number({ minimum: 0, maximum: 31_622_400 }),
-        Type.String({ pattern: '\\{\\{', patternErrorMessage: 'a number, or {{ }}' }),
-      ]),
+      Type.Union(
+        [
+          Type.Number({ minimum: 0, maximum: 31_622_400 }),
+          Type.String({ pattern: '\\{\\{', patternErrorMessage: 'a number, or {{ }}' }),
+        ],
+        { description: 'So long, up to 366 days; a number, or a template that gives one.' },
+      ),
     ),
     until: Type.Optional(text('A time, as 2026-12-24T18:00:00Z; a template.')),
   }),

@@ -25,10 +25,17 @@ const refused: Readonly<Record<string, string>> = {
 
 const plain = (word: string) => word.toLowerCase().replace(/[_-]/g, '');
 
+function shownWord(word: string): string {
+  return word === 'agentfleet' ? 'AgentFleet' : word.charAt(0).toUpperCase() + word.slice(1);
+}
+
 const byWord: ReadonlyMap<string, NodeType> = new Map([
   ...nodeTypes.map((type) => [plain(type), type] as const),
   ...Object.entries(aliases),
 ]);
+
+/** As they are written by us, and the words that others have for them; any case is taken. */
+export const typeSpellings: readonly string[] = [...nodeTypes, ...Object.keys(aliases).map(shownWord)];
 
 /** The type that is meant, in whatever case, or why there is none. */
 export function nodeTypeMeant(word: string): { readonly type: NodeType } | { readonly fault: string } {

@@ -36,6 +36,11 @@ describe('the JSON Schema', () => {
     };
     expect(walk(catalog.properties.servers.additionalProperties, '')).toEqual([]);
     expect(walk(jsonSchemas.agent as Record<string, unknown>, '')).toEqual([]);
+    expect(walk(jsonSchemas.fleet as Record<string, unknown>, '')).toEqual([]);
+    const { nodes, connections } = (jsonSchemas.flow as { $defs: Record<string, { items: object }> }).$defs;
+    const node = nodes?.items as { properties: Record<string, unknown>; allOf: { then: object }[] };
+    for (const each of [node, connections?.items, ...node.allOf.map(({ then }) => then)])
+      expect(walk(each as Record<string, unknown>, '').filter((key) => key !== 'config')).toEqual([]);
     const { spec } = (
       jsonSchemas.trigger as { else: { properties: { spec: { allOf: { then: object }[] } } } }
     ).else.properties;
@@ -123,6 +128,50 @@ describe('the JSON Schema', () => {
     [agent({ mcp_servers: [{ name: 'f' }] }), false],
   ])('of an agent judges %j: %s', (value, isGood) => {
     expect(Check(jsonSchemas.agent, value)).toBe(isGood);
+  });
+
+  const fleet = (spec: object) => ({ ...agent(spec), kind: 'AgentFleet' });
+  const peer = { mode: 'peer', consensus: { field: 'verdict' } };
+
+  test.each([
+    [fleet({ agents: [{ name: 'a' }], coordination: { mode: 'pipeline' } }), true],
+    [
+      fleet({ agents: [{ name: 'a', spec: { model: 'scripted:a.yaml' }, weight: 2 }], coordination: peer }),
+      true,
+    ],
+    [{ ...fleet({ agents: [{ name: 'a' }], coordination: peer }), kind: 'Fleet' }, true],
+    [fleet({ agents: [{ name: 'a', spec: { modl: 'b' } }], coordination: peer }), false],
+    [fleet({ agents: [{ name: 'a' }], coordination: { mode: 'swarm' } }), false],
+    [fleet({ coordination: peer }), false],
+  ])('of a fleet judges %j: %s', (value, isGood) => {
+    expect(Check(jsonSchemas.fleet, value)).toBe(isGood);
+  });
+
+  const flow = (...nodes: readonly object[]) => ({ ...agent({ nodes }), kind: 'Flow' });
+  const wait = { id: 'w', type: 'Wait', config: { seconds: '{{ 1 + 1 }}' } };
+
+  test.each([
+    [
+      flow(wait, { id: 'a', type: 'Agent', config: { agent: 'b' }, retry: { attempts: 3 }, on_error: 'w' }),
+      true,
+    ],
+    [flow({ id: 'a', type: 'Agent', config: { spec: { model: 'scripted:a.yaml' } } }), true],
+    [flow({ id: 'f', type: 'AgentFleet', config: { spec: { agents: [], coordination: peer } } }), true],
+    [flow({ id: 'l', type: 'Loop', config: { over: '[1]', nodes: [wait], connections: [] } }), true],
+    [flow({ id: 's', type: 'Slack', config: { text: 'a', channel: '#ops' } }), true],
+    [
+      { ...agent({ nodes: [wait], connections: [{ from: 'w', to: 'w', when: 'else' }] }), kind: 'AgentFlow' },
+      true,
+    ],
+    [flow({ id: 'l', type: 'Loop', config: { over: '[1]', nodes: [{ ...wait, type: 'Zebra' }] } }), false],
+    [flow({ id: 'l', type: 'Loop', config: { over: '[1]' } }), false],
+    [flow({ id: 't', type: 'Tool', config: { server: 's', tool: 't', arguments: 1 } }), false],
+    [flow({ id: 'h', type: 'HTTP', config: { url: 'http://a', methd: 'GET' } }), false],
+    [flow({ ...wait, id: '1' }), false],
+    [flow(), false],
+    [agent({ nodes: [wait] }), false],
+  ])('of a flow judges %j: %s', (value, isGood) => {
+    expect(Check(jsonSchemas.flow, value)).toBe(isGood);
   });
 
   test.each([
