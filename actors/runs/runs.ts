@@ -13,6 +13,7 @@ import { redactedJson } from '../redacted-json.ts';
 import { manualEvent } from '../sources/manual/manual-event.ts';
 import type { RunFilter, Step } from '../store/run.ts';
 import { INBOUND, type NewEvent, type Store } from '../store/store.ts';
+import { PartsOfRun, type RunParts } from './parts-of-run.ts';
 import { conversationOf } from './run-conversation.ts';
 import type { LiveReply, RunFeed, RunNews } from './run-feed.ts';
 import { checkParameters } from './run-parameters.ts';
@@ -107,6 +108,20 @@ export class Runs {
         steps.push(shown);
         if (isRaw) room -= step.text.length;
       }
+    }
+  }
+
+  /** How far the nodes of a flow have come, or the members of a fleet; empty for any other run. */
+  async parts({ delivery: { id }, kind, state }: ShownRun): Promise<RunParts> {
+    if (kind !== 'flow' && kind !== 'fleet') return {};
+    const { store, gateway } = this.#host;
+    const parts = new PartsOfRun((text, most) => gateway.redactor.excerpt(text, most));
+    for (let read = 0; ; ) {
+      const page = await store.steps(id, read);
+      for (const step of page) parts.add(step);
+      const last = page.at(-1);
+      if (last === undefined) return parts.list(hasEnded(state));
+      read = last.n;
     }
   }
 

@@ -1,6 +1,9 @@
 // The JSON of GET /runs, and of what an agent was asked. Times are ISO 8601; what is measured of steps is milliseconds.
 
+import type { RunParts } from '../../../actors/runs/parts-of-run.ts';
 import { conversationOf } from '../../../actors/runs/run-conversation.ts';
+import type { RunMember } from '../../../actors/runs/run-members.ts';
+import type { RunNode } from '../../../actors/runs/run-nodes.ts';
 import { waitsFor } from '../../../actors/runs/run-state.ts';
 import type { RawStep, StepPage } from '../../../actors/runs/runs.ts';
 import type { RunAnswer, ShownRun } from '../../../actors/runs/shown-run.ts';
@@ -55,12 +58,39 @@ export function answerRecord(run: RunAnswer) {
 }
 
 /** GET /runs/:id. */
-export function runDetails(run: RunAnswer, { steps, nextAfter }: StepPage) {
+export function runDetails(run: RunAnswer, { steps, nextAfter }: StepPage, { nodes, members }: RunParts) {
   return {
     ...answerRecord(run),
+    ...(nodes === undefined ? {} : { nodes: nodes.map(nodeRecord) }),
+    ...(members === undefined ? {} : { members: members.map(memberRecord) }),
     failures: run.delivery.failures.map(({ attempt, at, note }) => ({ attempt, at: iso(at), note })),
     steps: steps.map(stepRecord),
     next_after: nextAfter ?? null,
+  };
+}
+
+function nodeRecord(node: RunNode) {
+  return {
+    ...{ path: node.path, place: node.place, id: node.id, type: node.type, state: node.state },
+    ...{ turn: node.turn ?? null, attempts: node.attempts },
+    until: iso(node.until),
+    for_people: node.isForPeople,
+    ...lifeRecord(node),
+    taken: node.taken ?? null,
+  };
+}
+
+function memberRecord({ name, state, ...life }: RunMember) {
+  return { name, state, ...lifeRecord(life) };
+}
+
+function lifeRecord({ why, startedAt, endedAt, tookMs, output }: Omit<RunMember, 'name' | 'state'>) {
+  return {
+    why: why ?? null,
+    started_at: iso(startedAt),
+    ended_at: iso(endedAt),
+    took_ms: tookMs ?? null,
+    output: output ?? null,
   };
 }
 

@@ -28,7 +28,8 @@ export const runRoutes: readonly (readonly [shape: string, route: AutomationRout
     '/runs/*',
     get(async ({ runs }, { request }, id) => {
       const query = stepsQuery(request.query);
-      return runDetails(await runs.answer(id), await runs.steps(id, query));
+      const run = await runs.answer(id);
+      return runDetails(run, await runs.steps(id, query), await runs.parts(run));
     }),
   ],
   ['/runs/*/cancel', post(async ({ runs }, _, id) => runRecord(await runs.cancel(id)))],
