@@ -2,6 +2,7 @@
 // here is what all of them have in common: how they wait, how they are dropped, and when the run as a whole has nothing to do but wait.
 //
 // RPT1  a part settles once for each time it was begun: by its answer, by an error, by waiting; or it is dropped, and nothing of it counts.
+//       One that has settled is not begun again before that was told.
 // RPT2  the run waits as a whole only when none of its parts is at work; then as long as the first of them.
 // RPT3  a part that waits for people is looked at again whenever the run goes on, and in between while others work; any part when its time
 //       is over, which is kept over restarts and does not grow with a clock that is wrong.
@@ -57,7 +58,8 @@ export class RunningParts<R extends object> {
   readonly #options: RunningPartsOptions;
   readonly #running = new Map<string, Running<R>>();
   readonly #waiting = new Map<string, Waiting<R>>();
-  readonly #settled: Settled<R>[] = [];
+  /** Not told yet. */
+  #settled: Settled<R>[] = [];
   #tell: () => void = () => {};
 
   constructor(options: RunningPartsOptions) {
@@ -72,12 +74,14 @@ export class RunningParts<R extends object> {
     return this.#options.signal;
   }
 
+  /** What has settled and was not told yet is among them: it is not to be begun again. */
   has(path: string): boolean {
-    return this.#running.has(path) || this.#waiting.has(path);
+    const isSettled = this.#settled.some((each) => each.path === path);
+    return isSettled || this.#running.has(path) || this.#waiting.has(path);
   }
 
   get paths(): readonly string[] {
-    return [...this.#running.keys(), ...this.#waiting.keys()];
+    return [...this.#running.keys(), ...this.#waiting.keys(), ...this.#settled.map(({ path }) => path)];
   }
 
   /** Begins a part, or has one go on that was begun before: one that waits for its time waits on. */
@@ -112,9 +116,11 @@ export class RunningParts<R extends object> {
 
   /** It is told to end, and nothing of it counts any more; neither does what is within it. */
   drop(path: string, why: Error): void {
+    const isIn = (each: string) => each === path || each.startsWith(`${path}/`);
+    this.#settled = this.#settled.filter((each) => !isIn(each.path));
     for (const map of [this.#running, this.#waiting])
       for (const [each] of map)
-        if (each === path || each.startsWith(`${path}/`)) {
+        if (isIn(each)) {
           this.#running.get(each)?.stop.abort(why);
           map.delete(each);
         }

@@ -235,3 +235,21 @@ it('FLT3 a fleet that is cancelled cancels the members that its manager has aske
   await expect(run.attempt(handler, aJob(), { signal: cancel.signal })).rejects.toThrow('cancelled');
   expect(stopped.sort()).toEqual(['answers', 'waits']);
 });
+
+it('RPT1 FP1 members that answer in the same moment are asked once each', async () => {
+  const asked: string[] = [];
+  const member = { description: undefined, weight: 1_000, isManager: false, tier: 1 };
+  const members = Array.from({ length: 16 }, (_, n) => ({ ...member, name: `m${n}`, agent: `m${n}` }));
+  const fleet = fleetOf({ members, coordination: { mode: 'peer', by: 'merge' }, concurrency: 16 });
+  const handler = new FleetHandler(fleet, {
+    handlerOf: ({ name }) => ({
+      run: async () => {
+        asked.push(name);
+        return { text: name };
+      },
+    }),
+    readDefinition: async () => fleet,
+  });
+  await new KeptRun().attempt(handler, aJob());
+  expect(asked.length).toBe(16);
+});

@@ -223,3 +223,25 @@ it('FWR5 R7 whatever is at work when the time is over is told to end', async () 
   });
   expect(isStopped).toBe(true);
 });
+
+it('RPT1 nodes side by side that end in the same moment are begun once each', async () => {
+  const ids = Array.from({ length: 40 }, (_, n) => `n${n}`);
+  const side = await flowOf(`  nodes:
+    - { id: first, type: Parallel }
+${ids.map((id) => `    - { id: ${id}, type: Agent, config: { agent: a } }`).join('\n')}
+  connections: [${ids.map((id) => `{ from: first, to: ${id} }`).join(', ')}]
+`);
+  const asked: string[] = [];
+  const handler = new FlowHandler(side, {
+    handlerOf: () => ({
+      run: async ({ idempotencyKey }) => {
+        asked.push(idempotencyKey);
+        return { text: '' };
+      },
+    }),
+    readDefinition: async () => side,
+    said: () => [],
+  });
+  await new KeptRun().attempt(handler, aJob());
+  expect(asked.length).toBe(40);
+});
