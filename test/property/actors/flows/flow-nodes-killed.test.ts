@@ -240,7 +240,6 @@ ${ids.map((id) => `    - { id: ${id}, type: Agent, config: { agent: a } }`).join
       },
     }),
     readDefinition: async () => side,
-    said: () => [],
   });
   await new KeptRun().attempt(handler, aJob());
   expect(asked.length).toBe(40);
