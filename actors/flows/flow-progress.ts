@@ -118,7 +118,8 @@ export class FlowProgress {
     const inner = loops.at(-1);
     if (inner === undefined) return {};
     const index = inner.turn - 1;
-    return { index, item: this.#items.get(inner.path)?.[index] ?? null };
+    // Whole numbers are of that kind in expressions.
+    return { index: BigInt(index), item: this.#items.get(inner.path)?.[index] ?? null };
   }
 
   #bodyAt(prefix: string): FlowBody {

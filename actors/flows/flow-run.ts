@@ -162,7 +162,8 @@ export class FlowRun {
     const { work } = node;
     if (work.type !== 'Loop') return;
     if (n > 1) this.#progress.keepResult(path, n);
-    const values = { ...this.#valuesAt(path), index: n - 1, item: null };
+    const last = this.#progress.resultsOf(path).at(-1) ?? null;
+    const values = { ...this.#valuesAt(path), index: BigInt(n - 1), last };
     const goesOn = this.#tried(path, () => {
       resultsFit(node, this.#progress.resultsOf(path));
       return hasTurn(work, node, n, this.#progress.itemsOf(path), values);

@@ -42,14 +42,21 @@ export class Compiler {
       node,
       isAfter = false,
       types,
-    }: { readonly node: string; readonly isAfter?: boolean; readonly types: readonly string[] },
+      also = {},
+    }: {
+      readonly node: string;
+      readonly isAfter?: boolean;
+      readonly types: readonly string[];
+      /** Variables besides. */
+      readonly also?: Variables;
+    },
   ): Expression | undefined {
     if (text === undefined) return undefined;
     if (/^\s*\{\{.*\}\}\s*$/s.test(text)) {
       this.#reader.report(path, 'is an expression by itself, without {{ }}');
       return undefined;
     }
-    const read = readExpression(text, this.#variables, NAMED);
+    const read = readExpression(text, { ...this.#variables, ...also }, NAMED);
     if (isFault(read)) {
       this.#reader.reportWithin(path, text, read.at, read.message);
       return undefined;

@@ -21,6 +21,9 @@ export const flowVariables: Variables = {
 /** In a loop besides: what its turn is about, counted from 0. */
 export const loopVariables: Variables = { ...flowVariables, item: 'dyn', index: 'int' };
 
+/** Where a loop asks whether there is a further turn: its number from 0, and what the turn before has given, null before the first. */
+export const whileVariables: Variables = { index: 'int', last: 'dyn' };
+
 /** Where an expression stands. */
 export interface Use {
   readonly path: string;

@@ -8,6 +8,7 @@ import { memberOf } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import type { Compiler } from './compiler.ts';
 import type { FlowBody, HttpMethod, NodeType, NodeWork } from './flow.ts';
+import { whileVariables } from './flow-names.ts';
 import type { InlineHandlers } from './inline-handlers.ts';
 
 export interface NodeToRead {
@@ -155,7 +156,9 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   Loop: (node) => {
     const { compiler, config, reader, id } = node;
     const over = compiler.expression(word(node, 'over'), at(node, 'over'), { node: id, types: ['list'] });
-    const holds = compiler.expression(word(node, 'while'), at(node, 'while'), { node: id, types: ['bool'] });
+    const holds = compiler.expression(word(node, 'while'), at(node, 'while'), {
+      ...{ node: id, types: ['bool'], also: whileVariables },
+    });
     const count = ['over', 'while'].filter((key) => reader.has(at(node, key))).length;
     if (count !== 1)
       reader.report(node.path, 'goes over a list, or on while something holds: write over or while');

@@ -71,7 +71,11 @@ export const nodeSchemas = {
   Transform: Type.Object({}),
   Loop: Type.Object({
     over: Type.Optional(text('A list, of which each member has a turn as `item`; an expression.')),
-    while: Type.Optional(text('There is a further turn while it holds; an expression.')),
+    while: Type.Optional(
+      text(
+        'There is a further turn while it holds; an expression, with `index` from 0 and `last`, what the turn before has given (null before the first).',
+      ),
+    ),
     max: Type.Integer({ description: 'So many turns at most.', default: 100, minimum: 1, maximum: 900 }),
   }),
   End: Type.Object({

@@ -244,3 +244,21 @@ ${ids.map((id) => `    - { id: ${id}, type: Agent, config: { agent: a } }`).join
   await new KeptRun().attempt(handler, aJob());
   expect(asked.length).toBe(40);
 });
+
+it('FLW3 a loop goes on while its condition holds of what the turn before has given', async () => {
+  const polling = await flowOf(`  nodes:
+    - id: poll
+      type: Loop
+      config:
+        while: "last == null || !last.data.ready"
+        nodes: [{ id: look, type: Agent, config: { agent: a, input: "{{ index }}" } }]
+    - { id: end, type: End, config: { output: "{{ steps.poll.output.count }}" } }
+  connections: [{ from: poll, to: end }]
+`);
+  const handler = new FlowHandler(polling, {
+    handlerOf: () => ({ run: async ({ input }) => ({ text: input, data: { ready: input === '2' } }) }),
+    readDefinition: async () => polling,
+    said: () => [],
+  });
+  expect(await new KeptRun().attempt(handler, aJob())).toMatchObject({ data: 3 });
+});
