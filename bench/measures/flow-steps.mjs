@@ -8,8 +8,8 @@ export const name = 'flow-steps';
 export const title = 'Processor time per step of a flow';
 export const about = `Flows of 10, 30, 60 and 100 nodes, a Transform each, in a chain and with 8 side by side, in one process and without a
 disk. \`plan\` is what decides what comes next (machines/flow-run): a step is a node that begins and ends. \`all\` is a step with what is
-around it: conditions and templates worked out, rows written and read back. The last row is one loop of 480 turns, whose later
-turns should cost what its first ones do.`;
+around it: conditions and templates worked out, rows written and read back. The last rows are loops of one Transform: a
+turn costs the same however many came before.`;
 export const goals = [
   { row: '100 nodes in a chain', column: 'plan', limit: 500, unit: 'µs', sense: 'at most' },
   { row: '100 nodes, 8 wide', column: 'plan', limit: 500, unit: 'µs', sense: 'at most' },
