@@ -103,7 +103,6 @@ const takenAll = Array.from({ length: 500 }, (_, place) => place);
 const services = (flow) => ({
   handlerOf: () => undefined,
   readDefinition: async () => flow,
-  said: () => [],
 });
 
 async function carriedOut(handler) {

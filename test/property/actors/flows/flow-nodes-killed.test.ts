@@ -258,7 +258,6 @@ it('FLW3 a loop goes on while its condition holds of what the turn before has gi
   const handler = new FlowHandler(polling, {
     handlerOf: () => ({ run: async ({ input }) => ({ text: input, data: { ready: input === '2' } }) }),
     readDefinition: async () => polling,
-    said: () => [],
   });
   expect(await new KeptRun().attempt(handler, aJob())).toMatchObject({ data: 3 });
 });
