@@ -4,6 +4,7 @@
 import type { NodeType } from '../../config/resources/flows/flow.ts';
 import { nodeTypeMeant } from '../../config/resources/flows/node-spellings.ts';
 import type { FlowGraph, GraphNode, JoinStrategy } from '../../machines/flow-run/graph.ts';
+import { nodePath } from '../../machines/flow-run/node-path.ts';
 
 export interface DefinedNode {
   readonly id: string;
@@ -28,6 +29,16 @@ export function definedGraph(definition: string): DefinedGraph | undefined {
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
     throw error;
   }
+}
+
+/** The nodes to which the connections of a node lead that were taken; `places` is as in the row `left`. */
+export function takenIn({ graph }: DefinedGraph, path: string, places: unknown): readonly string[] {
+  const parsed = nodePath(path);
+  if (parsed === undefined || !Array.isArray(places)) return [];
+  let around: FlowGraph | undefined = graph;
+  for (const { loop } of parsed.turns) around = around?.nodes.find(({ id }) => id === loop)?.inside;
+  const leading = around?.connections.filter(({ from }) => from === parsed.id) ?? [];
+  return leading.filter((_, place) => places.includes(place)).map(({ to }) => to);
 }
 
 function graphIn(body: unknown): DefinedGraph {

@@ -47,7 +47,16 @@ export class RunMembers {
     const row = plainRow(text);
     const name = typeof row.in === 'string' ? row.in.split('/')[0] : undefined;
     const before = name === undefined ? undefined : this.#members.get(name);
-    if (before === undefined || before.endedAt !== undefined) return;
+    if (before === undefined) return;
+    if (row.kind === 'retried' && row.in === name && before.state !== 'done') {
+      this.#members.set(before.name, {
+        ...unasked(before.name),
+        state: 'working',
+        startedAt: before.startedAt,
+      });
+      return;
+    }
+    if (before.endedAt !== undefined) return;
     const state = (row.in === name ? states[String(row.kind)] : undefined) ?? 'working';
     this.#members.set(before.name, moved(before, row, at, state, this.#excerpt));
   }

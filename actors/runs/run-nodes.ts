@@ -7,9 +7,10 @@
 import { FlowState } from '../../machines/flow-run/flow-state.ts';
 import type { NodeState } from '../../machines/flow-run/graph-state.ts';
 import { nodePath, pathInTurn } from '../../machines/flow-run/node-path.ts';
+import { rowsInForce } from '../../machines/flow-run/retried.ts';
 import type { FlowRow } from '../../machines/flow-run/rows.ts';
 import type { Step } from '../store/run.ts';
-import { type DefinedGraph, type DefinedNode, definedGraph } from './defined-graph.ts';
+import { type DefinedGraph, type DefinedNode, definedGraph, takenIn } from './defined-graph.ts';
 import { type PlainRow, plainRow } from './plain-rows.ts';
 import type { Excerpt } from './shown-step.ts';
 
@@ -59,6 +60,11 @@ interface Kept {
   readonly why: string | undefined;
 }
 
+interface ToldRow extends PlainRow {
+  readonly in: string;
+  readonly at: number;
+}
+
 const UNTOUCHED: Kept = { state: 'idle', attempts: 0, why: undefined };
 const ends: ReadonlySet<unknown> = new Set(['left', 'failed']);
 
@@ -77,8 +83,10 @@ export function runNodes(
 /** The same for a run that goes on: told row by row. */
 export class RunNodes {
   readonly #defined: DefinedGraph;
-  readonly #state: FlowState;
+  #state: FlowState;
   readonly #excerpt: Excerpt;
+  /** All of them: a failure may be taken back later. */
+  readonly #rows: ToldRow[] = [];
   readonly #noted = new Map<string, Noted>();
   /** Of turns that the state has forgotten. */
   readonly #kept = new Map<string, Kept>();
@@ -94,10 +102,26 @@ export class RunNodes {
   add({ at, text }: Pick<Step, 'at' | 'text'>): void {
     const row = plainRow(text);
     if (typeof row.in !== 'string') return;
-    const isOfNode = nodePath(row.in) !== undefined;
+    // What was given is not needed whole any more.
+    const output = row.kind === 'left' ? this.#output(row.output) : undefined;
+    const told = { ...row, in: row.in, output, at };
+    this.#rows.push(told);
+    if (row.kind === 'retried') this.#beginAgain();
+    else this.#take(told);
+  }
+
+  /** Failures were taken back: what has come of them did not come. */
+  #beginAgain(): void {
+    this.#state = new FlowState(this.#defined.graph);
+    for (const map of [this.#noted, this.#kept, this.#turns]) map.clear();
+    const inForce = rowsInForce(this.#rows as unknown as readonly FlowRow[]);
+    for (const row of inForce as unknown as readonly ToldRow[]) this.#take(row);
+  }
+
+  #take(row: ToldRow): void {
     if (ends.has(row.kind)) this.#keepTurns();
-    if (isOfNode) this.#state.apply(row as unknown as FlowRow);
-    this.#note(row.in, row, at);
+    if (nodePath(row.in) !== undefined) this.#state.apply(row as unknown as FlowRow);
+    this.#note(row);
   }
 
   /** In the order of the definition, those of a loop after it. `isOver`: the run is. */
@@ -140,7 +164,8 @@ export class RunNodes {
     return { ...found, attempts };
   }
 
-  #note(path: string, row: PlainRow, at: number): void {
+  #note(row: ToldRow): void {
+    const { in: path, at } = row;
     const noted = this.#noted.get(path) ?? {};
     switch (row.kind) {
       case 'entered':
@@ -167,7 +192,7 @@ export class RunNodes {
         this.#noted.set(path, {
           ...{ startedAt: noted.startedAt, endedAt: at },
           ...(row.kind === 'left'
-            ? { output: this.#output(row.output), taken: this.#taken(path, row.taken) }
+            ? { output: row.output as string | undefined, taken: takenIn(this.#defined, path, row.taken) }
             : {}),
         });
         return;
@@ -187,16 +212,6 @@ export class RunNodes {
   #output(output: unknown): string | undefined {
     if (output === undefined || output === null) return undefined;
     return this.#excerpt(typeof output === 'string' ? output : JSON.stringify(output), SHOWN_OUTPUT);
-  }
-
-  /** The names behind the places of connections. */
-  #taken(path: string, places: unknown): readonly string[] {
-    const parsed = nodePath(path);
-    if (parsed === undefined || !Array.isArray(places)) return [];
-    let graph: DefinedGraph['graph'] | undefined = this.#defined.graph;
-    for (const { loop } of parsed.turns) graph = graph?.nodes.find(({ id }) => id === loop)?.inside;
-    const leading = graph?.connections.filter(({ from }) => from === parsed.id) ?? [];
-    return leading.filter((_, place) => places.includes(place)).map(({ to }) => to);
   }
 
   /** Before a row by which the state may forget them. */

@@ -3,8 +3,9 @@
 //
 // RUW1  each row of the journal is told once, in order; what was told before the watcher came is told first.
 // RUW2  a text that begins as the one before is told as what is added to it, any other one whole.
+// RUW3  calls of parts are told apart, whatever their ids; what a part has answered is told with its name, and is no text of the run.
 
-import type { ModelAnswerRow } from '../../machines/agent-run/journal.ts';
+import type { JournalRow, ModelAnswerRow } from '../../machines/agent-run/journal.ts';
 import type { ApprovalRequest } from '../approvals/run-approvals.ts';
 import { StoppedError } from '../errors.ts';
 import type { Redactor } from '../redact.ts';
@@ -13,15 +14,17 @@ import type { Store } from '../store/store.ts';
 import type { LiveReply, RunFeed, RunNews } from './run-feed.ts';
 import { hasEnded, runStateOf, waitsFor } from './run-state.ts';
 import type { RunAnswer, ShownRun } from './shown-run.ts';
-import { rowOf, type ShownStep, ShownSteps } from './shown-step.ts';
+import { callKey, rowOf, type ShownStep, ShownSteps } from './shown-step.ts';
 
 export type RunEvent =
   | { readonly event: 'run'; readonly run: ShownRun }
   /** What is added to the text. */
   | { readonly event: 'text'; readonly delta: string }
-  /** A text that begins anew. */
-  | { readonly event: 'text'; readonly text: string }
+  /** A text that begins anew; with `part` what an agent within the run has answered. */
+  | { readonly event: 'text'; readonly text: string; readonly part?: string | undefined }
   | { readonly event: 'tool'; readonly step: ShownStep }
+  /** A node of a flow, or a member of a fleet, has begun, waits, or has ended. */
+  | { readonly event: 'part'; readonly step: ShownStep }
   | {
       readonly event: 'approval';
       readonly id: string;
@@ -78,7 +81,7 @@ export class RunWatch {
   #rowText = '';
   /** The newest that has not been told. */
   #retry: RetryNews | undefined;
-  /** Its calls that have no result yet. */
+  /** Its calls that have no result yet; those of agents within it are told of, and hold nothing up. */
   #open = new Set<string>();
   #state: string | undefined;
   #reply: LiveReply | undefined;
@@ -173,17 +176,23 @@ export class RunWatch {
         if (this.#isOver) return;
         this.#seen = step.n;
         const shown = this.#steps.next(step);
-        const row = rowOf(step);
-        if (row?.kind === 'answer') await this.#tellAnswer(row);
-        else if (row?.kind === 'called' || row?.kind === 'result') {
-          const isOver = row.kind === 'result' && this.#open.delete(row.id);
-          // Read before its news has come: the text is older.
-          if (isOver && step.n > this.#heardOf) this.#newText = undefined;
-          await this.#tell({ event: 'tool', step: shown });
-        } else if (row?.kind === 'decided')
-          await this.#tell({ event: 'approval', id: row.approval, state: row.state, by: row.by });
+        await this.#tellRow(rowOf(step), shown);
       }
     }
+  }
+
+  async #tellRow(row: JournalRow | undefined, shown: ShownStep): Promise<void> {
+    const { part } = shown;
+    if (row?.kind === 'answer') await this.#tellAnswer(row, part);
+    else if (row?.kind === 'called' || row?.kind === 'result') {
+      const isOver = row.kind === 'result' && this.#open.delete(callKey(part, row.id));
+      // Read before its news has come: the text is older.
+      if (isOver && shown.n > this.#heardOf) this.#newText = undefined;
+      await this.#tell({ event: 'tool', step: shown });
+    } else if (row?.kind === 'decided')
+      await this.#tell({ event: 'approval', id: row.approval, state: row.state, by: row.by });
+    else if (part !== undefined && partKinds.has(shown.kind))
+      await this.#tell({ event: 'part', step: shown });
   }
 
   /** What there is of it was thrown away: what comes is told whole. */
@@ -197,10 +206,15 @@ export class RunWatch {
     await this.#tell({ event: 'retry', reason, inMs });
   }
 
-  async #tellAnswer({ text, calls }: ModelAnswerRow): Promise<void> {
+  async #tellAnswer({ text, calls }: ModelAnswerRow, part: string | undefined): Promise<void> {
+    if (part !== undefined) {
+      if (text !== '') await this.#tell({ event: 'text', text, part });
+      this.#text = '';
+      return;
+    }
     await this.#tellText(text);
     this.#rowText = text;
-    this.#open = new Set(calls.map(({ id }) => id));
+    this.#open = new Set(calls.map(({ id }) => callKey(part, id)));
     // What it says after its calls is another text.
     if (calls.length > 0) this.#text = '';
   }
@@ -275,6 +289,11 @@ export class RunWatch {
     this.#reader?.end(error);
   }
 }
+
+/** Of what runs within the run. */
+const partKinds: ReadonlySet<string> = new Set(
+  'entered again waits parked turn left failed ended dropped retried'.split(' '),
+);
 
 const endsText = (text: string) => ['answer', 'result'].includes(rowOf({ text })?.kind ?? '');
 

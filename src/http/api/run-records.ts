@@ -97,7 +97,11 @@ function lifeRecord({ why, startedAt, endedAt, tookMs, output }: Omit<RunMember,
 /** A step has the members that its kind has. */
 export function stepRecord(step: ShownStep | RawStep) {
   if ('row' in step) return { n: step.n, at: iso(step.at), row: step.row };
-  const { at, tookMs, ...members } = step;
-  const { n, kind, ...others } = members;
-  return { n, at: iso(at), kind, ...others, ...(tookMs === undefined ? {} : { took_ms: tookMs }) };
+  const { n, at, kind, tookMs, until, waitingFor, ...others } = step;
+  return {
+    ...{ n, at: iso(at), kind, ...others },
+    ...(tookMs === undefined ? {} : { took_ms: tookMs }),
+    ...(until === undefined ? {} : { until: iso(until) }),
+    ...(waitingFor === undefined ? {} : { waiting_for: waitingFor }),
+  };
 }

@@ -89,9 +89,10 @@ function dataOf(event: RunEvent): object {
     case 'state':
       return runRecord(event.run);
     case 'text':
-      return 'delta' in event ? { delta: event.delta } : { text: event.text };
+      return 'delta' in event ? { delta: event.delta } : { text: event.text, part: event.part };
     case 'tool': {
       const {
+        part,
         call,
         tool,
         arguments: given,
@@ -101,8 +102,10 @@ function dataOf(event: RunEvent): object {
       } = stepRecord(event.step) as {
         readonly [name: string]: unknown;
       };
-      return { call, name: tool, arguments: given, state, result, took_ms };
+      return { part, call, name: tool, arguments: given, state, result, took_ms };
     }
+    case 'part':
+      return stepRecord(event.step);
     case 'approval':
       return { id: event.id, state: event.state, by: event.by, ...event.asked };
     case 'retry':

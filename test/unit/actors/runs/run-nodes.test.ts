@@ -81,6 +81,28 @@ test('a node that is tried again waits with its reason, and a node that failed l
   ]);
 });
 
+test('of a flow that failed and goes on the failure is taken back, and what came of it', async () => {
+  const { definition } = await flowOf(`
+  nodes:
+    - { id: a, type: Tool, config: { server: s, tool: t } }
+    - { id: ask, type: Approval, config: { message: Well?, approvers: [ada] } }
+    - { id: b, type: Join }
+  connections: [{ from: a, to: b }, { from: ask, to: b }]`);
+  const nodes = new RunNodes(definition, excerpt);
+  const rows = [
+    { kind: 'entered', in: 'a' },
+    { kind: 'entered', in: 'ask' },
+    { kind: 'parked', in: 'ask', isForPeople: true, until: 50_000 },
+    { kind: 'failed', in: 'a', reason: 'no' },
+  ];
+  for (const row of stepsOf(rows)) nodes.add(row);
+  expect(shortOf(nodes.list(true))).toEqual(['a failed', 'ask dropped', 'b idle']);
+  nodes.add({ at: 20_000, text: JSON.stringify({ kind: 'retried', in: 'a' }) });
+  expect(shortOf(nodes.list())).toEqual(['a working', 'ask waiting', 'b idle']);
+  nodes.add({ at: 21_000, text: JSON.stringify({ kind: 'left', in: 'a', output: {}, taken: [0] }) });
+  expect(nodes.list()[0]).toMatchObject({ state: 'done', why: undefined, startedAt: 1_000, endedAt: 21_000 });
+});
+
 const POLL = `
   nodes:
     - { id: poll, type: Loop, config: { while: "true", nodes: [
@@ -154,5 +176,7 @@ test('the members of a fleet are shown with their states and answers', () => {
     { name: 'd', state: 'dropped' },
     { name: 'e', state: 'idle' },
   ]);
+  parts.add({ at: 20_000, text: JSON.stringify({ kind: 'retried', in: 'b' }) });
+  expect(parts.list(false).members?.[1]).toMatchObject({ state: 'working', why: undefined });
   expect(parts.list(true).members?.[2]).toMatchObject({ state: 'dropped' });
 });

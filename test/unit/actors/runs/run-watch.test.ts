@@ -273,3 +273,36 @@ test('what the agent says is told as it is, as every answer is; of what is shown
   });
   expect(JSON.stringify(events.filter(({ event }) => event === 'tool'))).not.toContain('hunter2');
 });
+
+test('RUW3: calls of agents within a run are told with their parts, and its parts as they begin, wait and end', async () => {
+  const run = started();
+  await run.begin();
+  const attempt = run.feed.begin('r1', agentTarget('a'));
+  const rows = [
+    { kind: 'entered', in: 'one' },
+    { kind: 'entered', in: 'two' },
+    { in: 'one', ...answerRow('I look.', ['call_1_0']) },
+    { in: 'two', ...answerRow('', ['call_1_0']), calls: [{ id: 'call_1_0', name: 'other', input: '{}' }] },
+    { in: 'one', ...called('call_1_0') },
+    { in: 'two', ...called('call_1_0') },
+    { in: 'one', ...result('call_1_0', 'found') },
+    { kind: 'left', in: 'one', output: { key: 'hunter2-secret' }, taken: [] },
+    { in: 'two', kind: 'kept', kept: '{}' },
+    { kind: 'parked', in: 'two', isForPeople: true },
+  ];
+  attempt.rows(1, run.write(...rows));
+  attempt.text('**two**\nIt is');
+  await settle();
+  const told = run.events.slice(1).map((event) => {
+    if (event.event === 'tool' || event.event === 'part') {
+      const { part, kind, tool, output } = event.step;
+      return [event.event, part, kind, tool ?? output ?? ''].join(' ').trim();
+    }
+    return event.event === 'text' && 'text' in event ? `${event.part ?? ''}=${event.text}` : event.event;
+  });
+  expect(told).toEqual([
+    ...['part one entered', 'part two entered', 'one=I look.'],
+    ...['tool one called read_file', 'tool two called other', 'tool one result read_file'],
+    ...['part one left {"key":"[redacted]"}', 'part two parked', '=**two**\nIt is'],
+  ]);
+});
