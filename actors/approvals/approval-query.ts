@@ -11,9 +11,14 @@ const DEFAULT_LIMIT = 50;
 const MAX_NAME = 200;
 const MAX_COMMENT = 2_000;
 
-/** `state` (several by commas), `run`, `before`, `limit`. Throws InvalidQueryError. */
-export function approvalFilter(query: string): ApprovalFilter {
-  const asked = queryValues(query, ['state', 'run', 'before', 'limit']);
+const FIELDS = ['state', 'run', 'before', 'limit'] as const;
+
+/** `state` (several by commas), `run`, `before`, `limit`, or those of them that may be asked. Throws InvalidQueryError. */
+export function approvalFilter(
+  query: string,
+  fields: readonly (typeof FIELDS)[number][] = FIELDS,
+): ApprovalFilter {
+  const asked = queryValues(query, fields);
   const states = asked.get('state');
   const run = asked.get('run');
   const before = asked.get('before');
@@ -26,9 +31,6 @@ export function approvalFilter(query: string): ApprovalFilter {
     ...(before === undefined ? {} : { before: placeIn(before) }),
   };
 }
-
-/** `limit` alone. Throws InvalidQueryError. */
-export const approvalLimit = (query: string): number => limitIn(queryValues(query, ['limit']));
 
 function limitIn(asked: ReadonlyMap<string, string>): number {
   return wholeNumber('limit', asked.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT);

@@ -5,7 +5,7 @@ import type { Redactor } from '../../actors/redact.ts';
 import type { AgentCounts } from '../../actors/runs/agent-counters.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 import type { Agent } from '../../config/resources/agents/agent.ts';
-import type { AgentRow, AgentServerRow } from './run-wire.ts';
+import type { AgentRow, AgentServerRow, DoneFigures } from './run-wire.ts';
 
 const MAX_TEXT = 500;
 
@@ -40,7 +40,8 @@ export function agentRows(
   }));
 }
 
-function figures({ runs, failed, running, iterations, cost, ...counts }: AgentCounts) {
+/** As the page has it. */
+export function figures({ runs, failed, running, iterations, cost, ...counts }: AgentCounts): DoneFigures {
   const { toolCalls: tool_calls, inputTokens: input_tokens, outputTokens: output_tokens } = counts;
   return { runs, failed, running, iterations, tool_calls, input_tokens, output_tokens, cost };
 }

@@ -2,7 +2,7 @@
 //
 // APD1  nobody approves here what is not shown whole.
 
-import { approvalLimit, askedDecision } from '../../actors/approvals/approval-query.ts';
+import { approvalFilter, askedDecision } from '../../actors/approvals/approval-query.ts';
 import type { OperatorApprovals, ShownApproval } from '../../actors/approvals/operator-approvals.ts';
 import { shownName, wholeRequest } from '../../actors/approvals/shown-request.ts';
 import { ConflictError, InvalidQueryError } from '../../actors/errors.ts';
@@ -26,12 +26,13 @@ export class ApprovalDesk {
     this.#redactor = redactor;
   }
 
-  /** Throws InvalidQueryError. */
+  /** `run` and `limit`. Throws InvalidQueryError. */
   async list(query: string): Promise<ApprovalList> {
-    const limit = Math.min(approvalLimit(query), MAX_SHOWN);
+    const { run, limit: asked } = approvalFilter(query, ['run', 'limit']);
+    const of = { limit: Math.min(asked, MAX_SHOWN), ...(run === undefined ? {} : { run }) };
     const [pending, decided] = await Promise.all([
-      this.#approvals.list({ states: ['pending'], limit }),
-      this.#approvals.list({ states: ended, limit }),
+      this.#approvals.list({ states: ['pending'], ...of }),
+      this.#approvals.list({ states: ended, ...of }),
     ]);
     return {
       at: Date.now(),

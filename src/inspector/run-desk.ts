@@ -1,19 +1,22 @@
-// What the inspector answers about runs, approvals and agents, and what may be done with them. Loaded when a page asks: a gateway without
+// What the inspector answers about runs, approvals, agents, fleets and flows, and what may be done with them. Loaded when a page asks: a gateway without
 // triggers has none of it in memory.
 //
 // RDK1  at most MAX_VIEWERS pages watch a run at a time: a page that opens streams in a loop must not use up the listener (A8).
 
 import type { Automation } from '../../actors/automation/automation.ts';
-import { OverloadedError } from '../../actors/errors.ts';
+import { NotFoundError, OverloadedError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Principal } from '../../actors/principal.ts';
+import type { AgentCounts } from '../../actors/runs/agent-counters.ts';
 import { runFilter, stepsQuery } from '../../actors/runs/run-query.ts';
+import type { Target } from '../../config/resources/triggers/target.ts';
 import type { HttpStream } from '../http/listener/seam.ts';
 import { agentRows } from './agent-rows.ts';
 import { ApprovalDesk } from './approval-desk.ts';
+import { fleetRow, flowDrawing, flowRow } from './plan-rows.ts';
 import { runDetails, runRow, stepRow } from './run-rows.ts';
 import { RunViewer } from './run-viewer.ts';
-import type { AgentList, RunDetails, RunList, RunStep } from './run-wire.ts';
+import type { AgentList, FlowDrawing, RunDetails, RunList, RunStep } from './run-wire.ts';
 
 const MAX_VIEWERS = 64;
 const MAX_RUNS = 200;
@@ -34,6 +37,7 @@ export class RunDesk {
   async read([head, id]: readonly string[], query: string): Promise<object | undefined> {
     if (head === 'agents' && id === undefined) return this.#agents();
     if (head === 'approvals' && id === undefined) return this.#approvals.list(query);
+    if (head === 'flows' && id !== undefined) return this.#flow(id);
     if (head !== 'runs') return undefined;
     return id === undefined ? this.#list(query) : this.#one(id, query);
   }
@@ -83,10 +87,29 @@ export class RunDesk {
   }
 
   #agents(): AgentList {
-    const { targets, feed } = this.#automation;
-    const countsOf = (name: string) => feed.counters.of({ kind: 'agent', name });
-    const rows = agentRows(targets.loaded.agents, countsOf, this.#gateway);
-    return { at: Date.now(), agents: rows };
+    const { targets } = this.#automation;
+    const { agents, fleets, flows } = targets.loaded;
+    const { redactor } = this.#gateway;
+    return {
+      at: Date.now(),
+      agents: agentRows(agents, (name) => this.#countsOf({ kind: 'agent', name }), this.#gateway),
+      fleets: fleets.map((fleet) =>
+        fleetRow(fleet, this.#countsOf({ kind: 'fleet', name: fleet.name }), redactor),
+      ),
+      flows: flows.map((flow) => flowRow(flow, this.#countsOf({ kind: 'flow', name: flow.name }), redactor)),
+    };
+  }
+
+  /** Throws NotFoundError. */
+  #flow(name: string): FlowDrawing {
+    const { targets } = this.#automation;
+    const flow = targets.loaded.flows.find((each) => each.name === name);
+    if (flow === undefined) throw new NotFoundError(`there is no flow ${JSON.stringify(name.slice(0, 64))}`);
+    return flowDrawing(flow, this.#countsOf({ kind: 'flow', name }), this.#gateway.redactor);
+  }
+
+  #countsOf(target: Target): AgentCounts {
+    return this.#automation.feed.counters.of(target);
   }
 }
 

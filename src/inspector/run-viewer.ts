@@ -1,15 +1,17 @@
-// One page that shows a run: it is told how the run stands, the steps of its journal and the text that is being written, and then what
-// becomes of them. The journal and the record are read when the feed says that there is something new, and every PULSE_MS besides.
+// One page that shows a run: it is told how the run stands, the steps of its journal, what a flow or a fleet draws of them, and the text
+// that is being written, and then what becomes of them. The journal and the record are read when the feed says that there is something new, and every PULSE_MS besides.
 //
 // RVW1  nothing is read or kept for a viewer that does not take what it was told; it goes on with what is newest then.
-// RVW2  of a journal the last MAX_STEPS are told. A text that is being written is told ten times a second at most, and its beginning only.
+// RVW2  of a journal the last MAX_STEPS are told, and of nodes and members how they stand by all of it. A text that is being written is told ten times a second at most, and its beginning only.
 
 import type { Redactor } from '../../actors/redact.ts';
 import type { RunFeed, RunNews } from '../../actors/runs/run-feed.ts';
+import { hasEnded } from '../../actors/runs/run-state.ts';
 import type { Runs } from '../../actors/runs/runs.ts';
 import { rowOf, SHOWN_TEXT, ShownSteps } from '../../actors/runs/shown-step.ts';
 import type { Store } from '../../actors/store/store.ts';
 import type { HttpStream } from '../http/listener/seam.ts';
+import { RunPicture } from './run-picture.ts';
 import { runDetails, stepRow } from './run-rows.ts';
 import type { RunMessage } from './run-wire.ts';
 
@@ -45,6 +47,7 @@ export class RunViewer {
   #isStale = true;
   #isAnew = false;
   #steps: ShownSteps;
+  #picture: RunPicture;
   #seen = 0;
   #run = '';
   #text = '';
@@ -55,6 +58,7 @@ export class RunViewer {
     this.#host = host;
     this.#id = id;
     this.#steps = this.#shownSteps();
+    this.#picture = new RunPicture(host.redactor);
     this.#unwatch = host.feed.watch(id, SHARE, (news) => this.#onNews(news));
     this.#text = host.feed.textOf(id);
     this.#stream = begin();
@@ -137,6 +141,7 @@ export class RunViewer {
       this.#isAnew = false;
     }
     await this.#tellSteps(shown.stepCount);
+    this.#tellPicture(hasEnded(shown.state));
   }
 
   /** Those up to that number; where the viewer is full, the rest later. */
@@ -148,11 +153,20 @@ export class RunViewer {
       }
       const page = await this.#host.store.steps(this.#id, this.#seen);
       if (page.length === 0) return;
-      const shown = page.map((step) => this.#steps.next(step));
+      const shown = page.map((step) => {
+        const row = stepRow(this.#steps.next(step));
+        return { ...row, in: this.#picture.take(step) };
+      });
       this.#seen = page.at(-1)?.n ?? count;
-      const steps = shown.filter(({ n }) => n > count - MAX_STEPS).map(stepRow);
+      const steps = shown.filter(({ n }) => n > count - MAX_STEPS);
       if (steps.length > 0) this.#tell({ kind: 'steps', data: { steps } });
     }
+  }
+
+  /** Where the viewer is full it is told later. */
+  #tellPicture(isOver: boolean): void {
+    if (this.#isFull) this.#isStale = true;
+    else for (const message of this.#picture.changes(isOver)) this.#tell(message);
   }
 
   #tellText(): void {
@@ -171,6 +185,7 @@ export class RunViewer {
     this.#isAnew = true;
     this.#seen = 0;
     this.#steps = this.#shownSteps();
+    this.#picture = new RunPicture(this.#host.redactor);
   }
 
   #shownSteps(): ShownSteps {

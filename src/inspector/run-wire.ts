@@ -56,6 +56,8 @@ export interface RunDetails extends RunRow {
 export interface RunStep extends Omit<ShownStep, 'kind' | 'tokens' | 'tookMs'> {
   /** A page may be older than the gateway, and not know it. */
   readonly kind: string;
+  /** Of a flow or a fleet: the path of the part that has written it. */
+  readonly in?: string | undefined;
   readonly input_tokens?: number | undefined;
   readonly output_tokens?: number | undefined;
   readonly took_ms?: number | undefined;
@@ -74,15 +76,111 @@ export type RunMessage =
     }
   /** In order, each once. */
   | { readonly kind: 'steps'; readonly data: { readonly steps: readonly RunStep[] } }
+  /** What a run of a flow or a fleet goes on by; before anything of its nodes or members. */
+  | { readonly kind: 'plan'; readonly data: RunPlan }
+  /** Of nodes and members those that are new or not as they were. */
+  | {
+      readonly kind: 'parts';
+      readonly data: { readonly nodes: readonly NodeRow[]; readonly members: readonly MemberRow[] };
+    }
   /** The text that is being written, as far as it has come; '' where there is none, or a step has it. */
   | { readonly kind: 'text'; readonly data: { readonly text: string } };
+
+/** The nodes of a flow, or of a loop, and what leads from one to the other. */
+export interface DrawnGraph {
+  readonly nodes: readonly DrawnNode[];
+  /** In the order of the file. */
+  readonly connections: readonly {
+    readonly from: string;
+    readonly to: string;
+    /** As written. */
+    readonly when: string | null;
+  }[];
+}
+
+export interface DrawnNode {
+  readonly id: string;
+  readonly type: string;
+  readonly description: string | null;
+  /** The node that goes on where this one fails. */
+  readonly on_error: string | null;
+  /** Of a loop. */
+  readonly inside: DrawnGraph | null;
+}
+
+/** How a fleet comes to one answer. */
+export interface DrawnFleet {
+  /** `pipeline`, `peer`, `hierarchical`, `tiered`. */
+  readonly mode: string;
+  /** On which field of the answers is voted, and how; null where there is no vote. */
+  readonly vote: { readonly field: string; readonly algorithm: string; readonly min_votes: number } | null;
+  /** `merge`, `manager`, or null. */
+  readonly aggregation: string | null;
+  readonly members: readonly {
+    readonly name: string;
+    /** Null for one that is written in the fleet. */
+    readonly agent: string | null;
+    readonly weight: number;
+    readonly is_manager: boolean;
+    readonly tier: number;
+  }[];
+}
+
+export interface RunPlan {
+  /** What the run was asked. */
+  readonly input: string;
+  readonly parameters: readonly (readonly [name: string, value: string])[];
+  /** Of a flow; null for a fleet, and where it cannot be read. */
+  readonly flow: DrawnGraph | null;
+  readonly fleet: DrawnFleet | null;
+}
+
+export interface NodeRow {
+  /** Of its ids from the outermost loop in: `poll/check`. */
+  readonly place: string;
+  /** The same with the turns of loops, as steps have it: `poll#3/check`. */
+  readonly path: string;
+  /** `idle`, `working`, `waiting`, `done`, `failed`, `skipped`, `dropped`. */
+  readonly state: string;
+  readonly attempts: number;
+  /** Of a loop: the turn that runs, or ran last; null before the first. */
+  readonly turn: number | null;
+  readonly until: number | null;
+  readonly is_for_people: boolean;
+  /** Of an `Approval` that waits, or waited. */
+  readonly approval: string | null;
+  /** Why it failed last, or was skipped. */
+  readonly why: string | null;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+  /** Of its connections, in the order of the file; null before its end. */
+  readonly taken: readonly number[] | null;
+  /** What an agent or a fleet was asked, or what a loop goes over. Of others the journal does not say. */
+  readonly input: string | null;
+  readonly output: string | null;
+}
+
+/** Of the fleet that runs, or of one in a flow. */
+export interface MemberRow {
+  /** `security`, `review/security`. */
+  readonly path: string;
+  readonly name: string;
+  /** `idle`, `working`, `waiting`, `done`, `failed`, `dropped`. */
+  readonly state: string;
+  readonly why: string | null;
+  /** JSON text of what it has voted for; null for none, or where there is no vote. */
+  readonly vote: string | null;
+  readonly output: string | null;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+}
 
 /** What somebody is asked to approve, and what came of it. */
 export interface ApprovalRow {
   readonly id: string;
   readonly run: string;
   readonly state: ApprovalState;
-  /** `command`, `tool`. */
+  /** `command`, `tool`, `node`. */
   readonly kind: string;
   readonly title: string;
   readonly agent: string | null;
@@ -120,15 +218,8 @@ export interface AgentServerRow {
   readonly last_error: string | null;
 }
 
-export interface AgentRow {
-  readonly name: string;
-  readonly description: string | null;
-  /** As written, PROVIDER:MODEL. */
-  readonly model: string | null;
-  /** Who answers: `model`, `http`, `scripted`. */
-  readonly runtime: string;
-  readonly servers: readonly AgentServerRow[];
-  /** Since the start of the gateway: what was answered, attempts that failed, and those under way. */
+/** Since the start of the gateway: what was answered, attempts that failed, those under way, and all that was done within them. */
+export interface DoneFigures {
   readonly runs: number;
   readonly failed: number;
   readonly running: number;
@@ -139,7 +230,38 @@ export interface AgentRow {
   readonly cost: number;
 }
 
+export interface AgentRow extends DoneFigures {
+  readonly name: string;
+  readonly description: string | null;
+  /** As written, PROVIDER:MODEL. */
+  readonly model: string | null;
+  /** Who answers: `model`, `http`, `scripted`. */
+  readonly runtime: string;
+  readonly servers: readonly AgentServerRow[];
+}
+
+export interface FleetRow extends DoneFigures {
+  readonly name: string;
+  readonly description: string | null;
+  readonly fleet: DrawnFleet;
+}
+
+export interface FlowRow extends DoneFigures {
+  readonly name: string;
+  readonly description: string | null;
+  readonly parameters: readonly string[];
+  /** Those of loops included. */
+  readonly nodes: number;
+}
+
 export interface AgentList {
   readonly at: number;
   readonly agents: readonly AgentRow[];
+  readonly fleets: readonly FleetRow[];
+  readonly flows: readonly FlowRow[];
+}
+
+/** One flow as it was loaded. */
+export interface FlowDrawing extends FlowRow {
+  readonly graph: DrawnGraph;
 }

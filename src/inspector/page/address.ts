@@ -3,8 +3,8 @@
 // actor has a `~` before its name, which no id of a server has: however servers are called, each address is one actor's. Triggers
 // may be called anything as well, and have a word before theirs. A slash in a name, as in the keys of conversations, is none
 // in the address.
-// Sessions, runs, approvals and agents are no actors; theirs begin with the names of actors that there are not: `~sessions`, `~runs`,
-// `~approvals`, `~agents`.
+// Sessions, runs, approvals, agents and flows are no actors; theirs begin with the names of actors that there are not: `~sessions`, `~runs`,
+// `~approvals`, `~agents`, `~flows`.
 
 import type { ActorNode } from '../wire.ts';
 
@@ -46,11 +46,23 @@ export function sectionView(section: Section): View {
 
 /** Which of them an address belongs to; undefined for that of an actor or of sessions. */
 export function sectionAt(address: string): Section | undefined {
-  const isOfRuns = address.startsWith(RUN);
-  return isOfRuns ? 'runs' : sections.find((section) => address === `~${section}`);
+  if (address.startsWith(FLOW)) return 'agents';
+  return address.startsWith(RUN) ? 'runs' : sections.find((section) => address === `~${section}`);
 }
 
 const RUN = '~runs/';
+const FLOW = '~flows/';
+
+/** A flow stands beside the agents. */
+export function flowView(name: string): View {
+  return { actor: FLOW + partOf(name), tab: 'details' };
+}
+
+/** Which flow an address names; undefined for any other. */
+export function flowAt(address: string): string | undefined {
+  const part = address.startsWith(FLOW) ? address.slice(FLOW.length) : '';
+  return part === '' ? undefined : nameIn(part);
+}
 
 export function runView(id: string): View {
   return { actor: RUN + partOf(id), tab: 'details' };

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import {
   actorAt,
   addressOf,
+  flowAt,
   isOfSessions,
   nameAt,
   runAt,
@@ -122,7 +123,7 @@ function titleOf(
   if (session !== undefined) return `session ${session}`;
   if (view.actor === SESSIONS) return 'sessions';
   if (sectionAt(view.actor) !== undefined)
-    return runAt(view.actor) === undefined ? nameAt(view.actor) : 'run';
+    return runAt(view.actor) === undefined ? (flowAt(view.actor) ?? nameAt(view.actor)) : 'run';
   return nameAt(chosen === undefined ? view.actor || 'gateway' : addressOf(chosen, actors));
 }
 

@@ -51,6 +51,10 @@ const tones: Readonly<Record<string, Tone>> = {
   'busy.overrun': 'bad',
   'busy.leaving': 'warn',
   ready: 'calm',
+  // Nodes of flows, members of fleets.
+  working: 'busy',
+  skipped: 'off',
+  dropped: 'off',
   // Runs, calls of tools, approvals. One that is running is told by the colour of servers.
   queued: 'calm',
   waiting: 'warn',

@@ -1,4 +1,4 @@
-// Where the boxes and arrows of a machine stand. Laid out by dagre, once per definition: what changes while a machine
+// Where the boxes and arrows of a machine stand, or those of a flow. Laid out by dagre, once per definition: what changes while one
 // runs is only which box is filled and which arrow is lit (chart-light.ts).
 //
 // CL1  every state has a box, inside of its parent's; every transition is an arrow, a note in a box, or in `everywhere`.
@@ -7,7 +7,7 @@
 
 import { layout as dagreLayout, graphlib } from '@dagrejs/dagre';
 import type { MachineDefinition } from '../../wire.ts';
-import { type GraphArrow, type GraphBox, graphOf, type Label } from './chart-graph.ts';
+import { type Graph, type GraphArrow, type GraphBox, graphOf, type Label } from './chart-graph.ts';
 
 export interface Point {
   readonly x: number;
@@ -45,7 +45,11 @@ const MARGIN = 16;
 
 /** The chart of a machine, in pixels. */
 export function layoutOf(machine: MachineDefinition): Chart {
-  const { boxes, arrows, everywhere } = graphOf(machine);
+  return placedGraph(machine.id, graphOf(machine));
+}
+
+/** The chart of anything that is boxes and arrows; the paths of boxes within others begin with those of the others and a dot. */
+export function placedGraph(name: string, { boxes, arrows, everywhere }: Graph): Chart {
   const graph = new graphlib.Graph({ compound: true, multigraph: true });
   graph.setGraph({ rankdir: 'TB', nodesep: 12, ranksep: 32, edgesep: 6, marginx: MARGIN, marginy: MARGIN });
   graph.setDefaultEdgeLabel(() => ({}));
@@ -68,7 +72,7 @@ export function layoutOf(machine: MachineDefinition): Chart {
   const placed = new Map(boxes.map((box) => [box.path, rectOf(graph.node(box.path), box)]));
   const size = graph.graph();
   return {
-    machine: machine.id,
+    machine: name,
     width: Math.ceil(size.width ?? 0) + MARGIN,
     height: Math.ceil(size.height ?? 0) + MARGIN,
     boxes: boxes.map((box) => ({ ...box, ...(placed.get(box.path) ?? nowhere) })),

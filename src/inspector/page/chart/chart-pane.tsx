@@ -5,7 +5,8 @@ import type { MachineDefinition } from '../../wire.ts';
 import type { ActorView } from '../feed/store.ts';
 import { eventText } from '../state-words.ts';
 import { clock } from '../words.ts';
-import { type Arrow, type Box, type Chart, LINE, layoutOf, type Point } from './chart-layout.ts';
+import { smooth } from './arrow-path.ts';
+import { type Arrow, type Box, type Chart, LINE, layoutOf } from './chart-layout.ts';
 import { lightOf } from './chart-light.ts';
 
 /** A chart shrinks so far to fit its place, and scrolls beyond. */
@@ -136,22 +137,4 @@ function ArrowView({ arrow, isLit, event }: ArrowViewProps) {
         ))}
     </g>
   );
-}
-
-/** Through the points with round corners. */
-function smooth(points: readonly Point[]): string {
-  const [first, ...rest] = points;
-  if (first === undefined) return '';
-  const last = rest.at(-1) ?? first;
-  const curves = rest.slice(0, -1).map((point, index) => {
-    const next = rest[index + 1] ?? last;
-    const isEnd = index === rest.length - 2;
-    const to = isEnd ? next : { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 };
-    return `Q${round(point)} ${round(to)}`;
-  });
-  return `M${round(first)}${curves.length > 0 ? curves.join('') : `L${round(last)}`}`;
-}
-
-function round({ x, y }: Point): string {
-  return `${x.toFixed(1)} ${y.toFixed(1)}`;
 }

@@ -1,6 +1,6 @@
 // What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
 
-import type { AgentList, ApprovalList, RunDetails, RunList } from '../../run-wire.ts';
+import type { AgentList, ApprovalList, FlowDrawing, RunDetails, RunList } from '../../run-wire.ts';
 import type {
   DeadDelivery,
   MachineDefinition,
@@ -91,8 +91,20 @@ export async function run(id: string): Promise<RunDetails> {
 export const runPath = (id: string) => `/inspector/runs/${encodeURIComponent(id)}`;
 
 /** Of those that wait, and of those that were decided. */
-export function approvals(limit: number): Promise<ApprovalList> {
-  return get(`/inspector/approvals?limit=${limit}`);
+export function approvals({
+  limit,
+  run,
+}: {
+  readonly limit: number;
+  readonly run?: string;
+}): Promise<ApprovalList> {
+  const of = run === undefined ? {} : { run };
+  return get(`/inspector/approvals?${new URLSearchParams({ ...of, limit: `${limit}` })}`);
+}
+
+/** Rejects where it is not loaded. */
+export function flow(name: string): Promise<FlowDrawing> {
+  return get(`/inspector/flows/${encodeURIComponent(name)}`);
 }
 
 export function agents(): Promise<AgentList> {

@@ -27,7 +27,7 @@ export function useRun(id: string): WatchedRun {
       let shown = nothingShown;
       const stream = new EventSource(`${runPath(id)}/feed`);
       source = stream;
-      for (const kind of ['run', 'steps', 'text'] as const)
+      for (const kind of ['run', 'steps', 'plan', 'parts', 'text'] as const)
         stream.addEventListener(kind, (event: MessageEvent<string>) => {
           if (source !== stream) return;
           shown = withMessage(shown, { kind, data: JSON.parse(event.data) } as RunMessage);

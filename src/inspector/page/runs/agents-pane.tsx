@@ -1,4 +1,4 @@
-// The agents: who answers for each, and the servers that it takes tools from.
+// The agents: who answers for each, and the servers that it takes tools from; the fleets with their members, and the flows.
 
 import type { AgentRow, AgentServerRow } from '../../run-wire.ts';
 import { serverAddress } from '../address.ts';
@@ -6,16 +6,19 @@ import { agents } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
+import { PlanLists } from './plan-lists.tsx';
 import { agentLine } from './run-words.ts';
 
 const REFRESH_MS = 2_000;
 
 interface AgentsPaneProps {
+  /** The flow that stands beside. */
+  readonly chosen: string | undefined;
   readonly go: Go;
   onRuns(agent: string): void;
 }
 
-export function AgentsPane({ go, onRuns }: AgentsPaneProps) {
+export function AgentsPane({ chosen, go, onRuns }: AgentsPaneProps) {
   const { value, problem } = useAsked('agents', agents, REFRESH_MS);
   return (
     <section class="pane" aria-label="Agents">
@@ -23,23 +26,27 @@ export function AgentsPane({ go, onRuns }: AgentsPaneProps) {
         <h1>Agents</h1>
       </div>
       {value === undefined && <p class="empty">{problem ?? 'Asking …'}</p>}
-      {value?.agents.length === 0 && (
-        <p class="empty">
-          No agents are loaded. An agent is a file with kind: Agent in the folder that spec.agents names.
-        </p>
-      )}
-      {value !== undefined && value.agents.length > 0 && (
-        <ul class="scroll records" aria-label="The agents">
-          {value.agents.map((agent) => (
-            <Line key={agent.name} agent={agent} go={go} onRuns={onRuns} />
-          ))}
-        </ul>
+      {value !== undefined && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+        <div class="scroll" tabIndex={0}>
+          {value.agents.length === 0 && (
+            <p class="empty">
+              No agents are loaded. An agent is a file with kind: Agent in the folder that spec.agents names.
+            </p>
+          )}
+          <ul class="records" aria-label="The agents">
+            {value.agents.map((agent) => (
+              <Line key={agent.name} agent={agent} go={go} onRuns={onRuns} />
+            ))}
+          </ul>
+          <PlanLists {...{ value, chosen, go, onRuns }} />
+        </div>
       )}
     </section>
   );
 }
 
-function Line({ agent, go, onRuns }: { readonly agent: AgentRow } & AgentsPaneProps) {
+function Line({ agent, go, onRuns }: { readonly agent: AgentRow } & Omit<AgentsPaneProps, 'chosen'>) {
   const { name, description, model, runtime, servers } = agent;
   return (
     <li data-agent={name}>

@@ -22,7 +22,7 @@ interface ApprovalsPaneProps {
 
 export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
   const [limit, setLimit] = useState(PAGE);
-  const { value, problem } = useAsked(`approvals ${limit}`, () => approvals(limit), REFRESH_MS);
+  const { value, problem } = useAsked(`approvals ${limit}`, () => approvals({ limit }), REFRESH_MS);
   const isEmpty = value !== undefined && value.pending.length + value.decided.length === 0;
   return (
     <section class="pane" aria-label="Approvals">
@@ -38,15 +38,15 @@ export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
       {value === undefined && <p class="empty">{problem ?? 'Asking …'}</p>}
       {isEmpty && (
         <p class="empty" id="no-approvals">
-          Nothing has asked for an approval. What does: a command with requires_approval, and the tools that
-          the policy of an agent asks about.
+          Nothing has asked for an approval. What does: a command with requires_approval, the tools that the
+          policy of an agent asks about, and a node of type Approval in a flow.
         </p>
       )}
       {value !== undefined && !isEmpty && (
         <ul class="scroll records" aria-label="Pending and decided">
           {value.pending.length === 0 && <li class="aside">None is pending.</li>}
           {[...value.pending, ...value.decided].map((approval) => (
-            <Item key={approval.id} approval={approval} now={value.at} mayAct={mayAct} go={go} />
+            <ApprovalItem key={approval.id} approval={approval} now={value.at} mayAct={mayAct} go={go} />
           ))}
           {value.has_more && limit < MOST && (
             <li>
@@ -67,9 +67,11 @@ export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
 interface ItemProps extends ApprovalsPaneProps {
   readonly approval: ApprovalRow;
   readonly now: number;
+  /** It stands with its run. */
+  readonly isOfRun?: boolean;
 }
 
-function Item({ approval, now, mayAct, go }: ItemProps) {
+export function ApprovalItem({ approval, now, mayAct, go, isOfRun = false }: ItemProps) {
   const { id, run, state, title, agent, requested_by, asked_at, request, is_cut } = approval;
   const isPending = state === 'pending';
   const shown = (
@@ -86,9 +88,11 @@ function Item({ approval, now, mayAct, go }: ItemProps) {
         <bdi>{title}</bdi>
       </strong>{' '}
       <Pill state={state} />{' '}
-      <Link to={runView(run)} go={go}>
-        the run
-      </Link>
+      {!isOfRun && (
+        <Link to={runView(run)} go={go}>
+          the run
+        </Link>
+      )}
       <span class="aside when">{`asked ${span(now - asked_at)} ago`}</span>
       <div class="aside">
         {agent !== null && (

@@ -49,7 +49,7 @@ export function RunList({ asked, agents, chosen, go, onAsk }: RunListProps) {
           value={asked.agent}
           onChange={({ currentTarget }) => onAsk({ ...asked, agent: currentTarget.value, limit: PAGE })}
         >
-          <option value="">every agent and command</option>
+          <option value="">every agent, fleet, flow and command</option>
           {names.map((name) => (
             <option key={name}>{name}</option>
           ))}
@@ -118,8 +118,9 @@ export function NoRuns() {
     <div class="empty" id="no-runs">
       <p>There are no runs yet.</p>
       <p>
-        A run is the work of an agent with a model, or of a command that needs an approval: here stand its
-        steps, the calls of tools with what came of them, who approved what, and what it has cost.
+        A run is the work of an agent with a model, of a fleet or a flow, or of a command that needs an
+        approval: here stand its steps, the calls of tools with what came of them, who approved what, and what
+        it has cost; of a flow its graph, and how far it has come.
       </p>
       <p>To see one, ask an agent that has a model:</p>
       <pre>actor-gateway run agent NAME --input "Hello"</pre>

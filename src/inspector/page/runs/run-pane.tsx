@@ -11,6 +11,8 @@ import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { Fact } from '../tabs/fact.tsx';
 import { clock } from '../words.ts';
+import { PlanPart } from './plan-part.tsx';
+import { RunApprovals } from './run-approvals.tsx';
 import { cardsOf } from './run-state.ts';
 import { runFigures, waitText } from './run-words.ts';
 import { StepCard } from './step-cards.tsx';
@@ -26,7 +28,7 @@ interface RunPaneProps {
 
 export function RunPane({ id, state, go }: RunPaneProps) {
   const { shown, problem } = useRun(id);
-  const { run, steps, text } = shown;
+  const { run, steps, text, plan } = shown;
   const isOver = run !== undefined && run.ended_at !== null;
   const cards = useMemo(() => cardsOf(steps, isOver), [steps, isOver]);
   const box = useRef<HTMLDivElement>(null);
@@ -59,6 +61,10 @@ export function RunPane({ id, state, go }: RunPaneProps) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
       <div class="scroll details" tabIndex={0} ref={box} onScroll={onScroll}>
         {problem !== undefined && <p class="empty">{problem}</p>}
+        {run.waiting_for === 'approval' && (
+          <RunApprovals id={id} mayAct={state.totals?.commands === true} go={go} />
+        )}
+        {plan !== undefined && <PlanPart name={run.name} shown={shown} isOver={isOver} now={state.at} />}
         <dl class="figures">
           {runFigures(run, state.at).map(([name, value]) => (
             <div key={name}>
@@ -78,6 +84,7 @@ export function RunPane({ id, state, go }: RunPaneProps) {
         {left > 0 && steps.length > 0 && (
           <p class="empty">{`The first ${left} of ${run.steps} steps are left out.`}</p>
         )}
+        {plan !== undefined && <h2>All steps</h2>}
         <ol class="steps" aria-label="Steps">
           {cards.map((card) => (
             <StepCard key={card.n} card={card} />

@@ -2,7 +2,7 @@
 //
 // RPS1  at most MAX_STEPS are kept: the newest.
 
-import type { RunDetails, RunMessage, RunStep } from '../../run-wire.ts';
+import type { MemberRow, NodeRow, RunDetails, RunMessage, RunPlan, RunStep } from '../../run-wire.ts';
 
 export const MAX_STEPS = 500;
 
@@ -10,11 +10,20 @@ export interface ShownRunState {
   /** Undefined before the first message. */
   readonly run: RunDetails | undefined;
   readonly steps: readonly RunStep[];
+  /** Of a flow or a fleet, as soon as it has begun. */
+  readonly plan: RunPlan | undefined;
+  /** By their places. */
+  readonly nodes: ReadonlyMap<string, NodeRow>;
+  /** By their paths, in the order in which they came. */
+  readonly members: ReadonlyMap<string, MemberRow>;
   /** Of an answer that is being written. */
   readonly text: string;
 }
 
-export const nothingShown: ShownRunState = { run: undefined, steps: [], text: '' };
+export const nothingShown: ShownRunState = {
+  ...{ run: undefined, steps: [], text: '', plan: undefined },
+  ...{ nodes: new Map(), members: new Map() },
+};
 
 export function withMessage(state: ShownRunState, message: RunMessage): ShownRunState {
   switch (message.kind) {
@@ -26,6 +35,16 @@ export function withMessage(state: ShownRunState, message: RunMessage): ShownRun
       const last = state.steps.at(-1)?.n ?? 0;
       const fresh = message.data.steps.filter(({ n }) => n > last);
       return { ...state, steps: [...state.steps, ...fresh].slice(-MAX_STEPS) };
+    }
+    case 'plan':
+      return { ...state, plan: message.data, nodes: new Map(), members: new Map() };
+    case 'parts': {
+      const { nodes, members } = message.data;
+      return {
+        ...state,
+        nodes: new Map([...state.nodes, ...nodes.map((node) => [node.place, node] as const)]),
+        members: new Map([...state.members, ...members.map((member) => [member.path, member] as const)]),
+      };
     }
     case 'text':
       return { ...state, text: message.data.text };
@@ -40,6 +59,8 @@ export type Card =
       readonly at: number;
       readonly title: string;
       readonly text: string;
+      /** Of a flow or a fleet: who. */
+      readonly part?: string | undefined;
     }
   | { readonly kind: 'answer'; readonly n: number; readonly at: number; readonly step: RunStep }
   | {
@@ -62,9 +83,9 @@ export type Card =
 export function cardsOf(steps: readonly RunStep[], isOver = false): readonly Card[] {
   const cards: Card[] = [];
   const places = new Map<string, number>();
-  let lastText = '';
+  const lastTexts = new Map<string, string>();
   for (const step of steps) {
-    const { n, at, text = '' } = step;
+    const { n, at, text = '', in: part = '' } = step;
     const put = (key: string | undefined, card: Card): void => {
       const place = key === undefined ? undefined : places.get(key);
       if (place !== undefined) {
@@ -77,20 +98,33 @@ export function cardsOf(steps: readonly RunStep[], isOver = false): readonly Car
     };
     switch (step.kind) {
       case 'begun':
-        put(undefined, { kind: 'text', n, at, title: 'asked', text });
+        put(undefined, { kind: 'text', n, at, title: 'asked', text, part: step.in });
         break;
       case 'answer':
-        lastText = text;
+        lastTexts.set(part, text);
         put(undefined, { kind: 'answer', n, at, step });
         break;
       case 'unfit':
-        put(undefined, { kind: 'text', n, at, title: 'the answer does not fit its schema', text });
+        put(undefined, {
+          kind: 'text',
+          n,
+          at,
+          title: 'the answer does not fit its schema',
+          text,
+          part: step.in,
+        });
         break;
       case 'called':
-        put(`call ${step.call}`, { kind: 'call', n, at, step, state: isOver ? 'no result' : 'running' });
+        put(`call ${part} ${step.call}`, {
+          kind: 'call',
+          n,
+          at,
+          step,
+          state: isOver ? 'no result' : 'running',
+        });
         break;
       case 'result':
-        put(`call ${step.call}`, { kind: 'call', n, at, step, state: step.state ?? 'done' });
+        put(`call ${part} ${step.call}`, { kind: 'call', n, at, step, state: step.state ?? 'done' });
         break;
       case 'asked': {
         const state = isOver ? 'cancelled' : 'pending';
@@ -106,11 +140,31 @@ export function cardsOf(steps: readonly RunStep[], isOver = false): readonly Car
       }
       case 'ended':
         // Where it is what the model said last, that stands above.
-        put(undefined, { kind: 'text', n, at, title: 'ended', text: text === lastText ? '' : text });
+        put(undefined, {
+          kind: 'text',
+          n,
+          at,
+          part: step.in,
+          title: 'ended',
+          text: text === lastTexts.get(part) ? '' : text,
+        });
+        break;
+      case 'kept':
         break;
       default:
-        put(undefined, { kind: 'text', n, at, title: step.kind, text });
+        put(undefined, { kind: 'text', n, at, title: titles[step.kind] ?? step.kind, text, part: step.in });
     }
   }
   return cards;
 }
+
+const titles: Readonly<Record<string, string>> = {
+  flow: 'the flow begins',
+  fleet: 'the fleet begins',
+  entered: 'begins',
+  left: 'done',
+  again: 'will be tried again',
+  parked: 'waits',
+  turn: 'next turn',
+  dropped: 'not needed',
+};

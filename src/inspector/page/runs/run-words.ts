@@ -1,6 +1,6 @@
 // Figures of runs, and who decides about what they ask, in words.
 
-import type { AgentRow, ApprovalRow, RunRow } from '../../run-wire.ts';
+import type { ApprovalRow, DoneFigures, RunRow } from '../../run-wire.ts';
 import { count, counted, ms, span } from '../words.ts';
 
 /** `0.0042`, in the unit of the prices: as many digits as say something. */
@@ -28,7 +28,7 @@ export function runLine(run: RunRow): string {
   return [
     ...(model === null ? [] : [model]),
     trigger === null ? conversation : trigger,
-    ...(run.kind === 'command' ? ['command'] : []),
+    ...(run.kind === 'agent' ? [] : [run.kind]),
     ...(run.steps > 0 ? [counted(run.steps, 'step')] : []),
     ...(iterations > 0 ? [counted(iterations, 'model call')] : []),
     ...(tool_calls > 0 ? [counted(tool_calls, 'tool call')] : []),
@@ -71,8 +71,8 @@ export function decidersText({
   return channel === null ? undefined : `whoever is in ${channel}`;
 }
 
-/** What an agent has done since the start. */
-export function agentLine(agent: AgentRow): string {
+/** What an agent, a fleet or a flow has done since the start. */
+export function agentLine(agent: DoneFigures): string {
   const { runs, running, failed, iterations, tool_calls, input_tokens, output_tokens } = agent;
   return [
     `${counted(runs, 'answer')} since the start`,

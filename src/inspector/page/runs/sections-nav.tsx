@@ -25,7 +25,7 @@ const MOST = 100;
 export function SectionsNav({ view, hasAgents, go }: SectionsNavProps) {
   const { value } = useAsked(
     hasAgents ? 'pending approvals' : '',
-    () => (hasAgents ? approvals(MOST) : Promise.resolve(undefined)),
+    () => (hasAgents ? approvals({ limit: MOST }) : Promise.resolve(undefined)),
     PENDING_MS,
   );
   const pending = value?.pending.length ?? 0;

@@ -1,12 +1,13 @@
 // What stands in the place of actors: the runs with the one that is chosen, the approvals, the agents.
 
 import { useState } from 'preact/hooks';
-import { runAt, type Section, sectionView, type View } from '../address.ts';
+import { flowAt, runAt, type Section, sectionView, type View } from '../address.ts';
 import { agents } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
 import { AgentsPane } from './agents-pane.tsx';
 import { ApprovalsPane } from './approvals-pane.tsx';
+import { FlowPane } from './flow-pane.tsx';
 import { allRuns, NoRuns, RunList } from './run-list.tsx';
 import { RunPane } from './run-pane.tsx';
 
@@ -28,14 +29,16 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
     () => (hasAutomation ? agents() : Promise.resolve(undefined)),
     AGENTS_MS,
   );
-  const names = known.value?.agents.map(({ name }) => name) ?? [];
+  const { agents: loaded = [], fleets = [], flows = [] } = known.value ?? {};
+  const names = [...new Set([...loaded, ...fleets, ...flows].map(({ name }) => name))];
   const id = runAt(view.actor);
+  const flow = flowAt(view.actor);
   const onRuns = (agent: string): void => {
     setAsked({ ...allRuns, agent });
     go(sectionView('runs'));
   };
   return (
-    <main class={`sections ${section} ${isStale ? 'stale' : ''}`}>
+    <main class={`sections ${flow === undefined ? section : 'runs'} ${isStale ? 'stale' : ''}`}>
       {state.totals !== null && !hasAutomation && <NoAgents />}
       {hasAutomation && section === 'runs' && (
         <>
@@ -52,7 +55,12 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
       {hasAutomation && section === 'approvals' && (
         <ApprovalsPane mayAct={state.totals?.commands === true} go={go} />
       )}
-      {hasAutomation && section === 'agents' && <AgentsPane go={go} onRuns={onRuns} />}
+      {hasAutomation && section === 'agents' && (
+        <>
+          <AgentsPane chosen={flow} go={go} onRuns={onRuns} />
+          {flow !== undefined && <FlowPane key={flow} name={flow} onRuns={onRuns} />}
+        </>
+      )}
     </main>
   );
 }

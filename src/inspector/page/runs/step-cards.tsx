@@ -14,7 +14,7 @@ export function StepCard({ card }: { readonly card: Card }) {
   switch (card.kind) {
     case 'text':
       return (
-        <Frame at={card.at} title={card.title}>
+        <Frame at={card.at} title={card.title} part={card.part}>
           <Text text={card.text} />
         </Frame>
       );
@@ -23,7 +23,14 @@ export function StepCard({ card }: { readonly card: Card }) {
     case 'call': {
       const { tool, call, took_ms, result } = card.step;
       return (
-        <Frame at={card.at} title="tool" what={tool ?? call} state={card.state} more={[tookText(took_ms)]}>
+        <Frame
+          at={card.at}
+          part={card.step.in}
+          title="tool"
+          what={tool ?? call}
+          state={card.state}
+          more={[tookText(took_ms)]}
+        >
           <Folded name="arguments" text={card.step.arguments} />
           <Folded name="result" text={result} />
         </Frame>
@@ -32,7 +39,7 @@ export function StepCard({ card }: { readonly card: Card }) {
     case 'approval': {
       const { step, decided, state } = card;
       return (
-        <Frame at={card.at} title="approval" what={step.tool} state={state}>
+        <Frame at={card.at} part={step.in} title="approval" what={step.tool} state={state}>
           <Folded name="arguments" text={step.arguments} />
           {decided !== undefined && (
             <p>
@@ -56,7 +63,7 @@ function Answer({ at, step }: { readonly at: number; readonly step: RunStep }) {
     tookText(took_ms),
   ];
   return (
-    <Frame at={at} title={`answer ${iteration ?? ''}`} what={model} more={more}>
+    <Frame at={at} part={step.in} title={`answer ${iteration ?? ''}`} what={model} more={more}>
       <Text text={text} />
     </Frame>
   );
@@ -69,18 +76,21 @@ function tookText(tookMs: number | undefined): string | undefined {
 interface FrameProps {
   readonly at: number;
   readonly title: string;
+  /** Of a flow or a fleet: who. */
+  readonly part?: string | undefined;
   readonly what?: string | undefined;
   readonly state?: string;
   readonly more?: readonly (string | undefined)[];
   readonly children: ComponentChildren;
 }
 
-function Frame({ at, title, what, state, more = [], children }: FrameProps) {
+function Frame({ at, title, part, what, state, more = [], children }: FrameProps) {
   const said = more.filter((each) => each !== undefined);
   return (
     <li class="step">
       <div class="head">
         <time>{clock(at).slice(0, 8)}</time>
+        {part !== undefined && <bdi class="part">{part}</bdi>}
         <span>{title}</span>
         {what !== undefined && (
           <strong>

@@ -1,0 +1,34 @@
+// What a run waits for that somebody has to decide, where it is shown.
+
+import { approvals } from '../feed/api.ts';
+import { type Go, useAsked } from '../feed/hooks.ts';
+import { ApprovalItem } from './approvals-pane.tsx';
+
+const REFRESH_MS = 1_000;
+const MOST = 20;
+
+interface RunApprovalsProps {
+  readonly id: string;
+  readonly mayAct: boolean;
+  readonly go: Go;
+}
+
+export function RunApprovals({ id, mayAct, go }: RunApprovalsProps) {
+  const { value } = useAsked(`approvals of ${id}`, () => approvals({ limit: MOST, run: id }), REFRESH_MS);
+  if (value === undefined || value.pending.length === 0) return null;
+  return (
+    <section class="asks" aria-label="Waits for a decision">
+      <ul class="records">
+        {value.pending.map((approval) => (
+          <ApprovalItem key={approval.id} approval={approval} now={value.at} {...{ mayAct, go }} isOfRun />
+        ))}
+      </ul>
+      {!mayAct && (
+        <p class="aside">
+          To decide here, set inspector.commands: true; or use the command approvals, or the chat where it was
+          asked.
+        </p>
+      )}
+    </section>
+  );
+}
