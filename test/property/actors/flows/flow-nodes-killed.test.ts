@@ -141,7 +141,7 @@ it('R1 R2 R3 R6 FWR6 what reaches outside is done under one key, asked of people
   );
 });
 
-it('FWR4 a flow that has failed goes on at the node that failed, in a loop too, and nothing before it is done again', async () => {
+it('FWR4 RTR1 RTR2 a flow that has failed goes on at the node that failed, in a loop too, and nothing before it is done again', async () => {
   const failing = await flowOf(`  nodes:
     - { id: first, type: Agent, config: { agent: a } }
     - id: each
@@ -175,7 +175,7 @@ it('FWR4 a flow that has failed goes on at the node that failed, in a loop too, 
   expect(asked).toEqual(['first', 'each#1/one', 'each#2/one', 'each#2/one', 'each#2/one']);
 });
 
-it('FWR5 a flow ends after timeout_seconds, waits and restarts included, and says where it was', async () => {
+it('FWR5 RTM1 a flow ends after timeout_seconds, waits and restarts included, and says where it was', async () => {
   const waiting = await flowOf(`  timeout_seconds: 0.6
   nodes: [{ id: soak, type: Wait, config: { seconds: 60 } }]
 `);

@@ -42,8 +42,11 @@ test.each([
   ['task', { action: 'run', input: 'go' }, true],
   ['task', { action: 'status' }, true],
   ['fleet', { action: 'status' }, true],
-  ['fleet', { action: 'run', input: 'go', description: 'go' }, true],
-  ['flow', { workflow: 'nightly' }, true],
+  ['fleet', {}, true],
+  ['fleet', { action: 'run', input: 'go', description: 'go' }, false],
+  ['flow', {}, true],
+  ['flow', { workflow: 'nightly', action: 'show' }, true],
+  ['flow', { workflow: 'nightly' }, false],
 ] as [string, Record<string, string>, boolean][])(
   'a call of %s with %o passes what is at work: %s',
   (name, options, isControl) => {

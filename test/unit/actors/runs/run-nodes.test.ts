@@ -52,7 +52,7 @@ test('the nodes of a flow are shown with their states, times and outputs, and wh
   expect(shortOf(runNodes(stepsOf(rows), definition, excerpt, true))[1]).toBe('ask dropped');
 });
 
-test('a node that is tried again waits with its reason, and a node that failed leads on', async () => {
+test('RND2 a node that is tried again waits with its reason, a node that failed leads on, and of a run that is over none works', async () => {
   const { definition } = await flowOf(DEPLOY);
   const nodes = new RunNodes(definition, excerpt);
   const rows = stepsOf([
@@ -79,6 +79,7 @@ test('a node that is tried again waits with its reason, and a node that failed l
     { state: 'working', startedAt: 11_000 },
     { state: 'skipped' },
   ]);
+  expect(nodes.list(true)[3]).toMatchObject({ state: 'dropped' });
 });
 
 test('of a flow that failed and goes on the failure is taken back, and what came of it', async () => {
@@ -114,7 +115,7 @@ const POLL = `
   connections: [{ from: poll, to: told }]
 `;
 
-test('of a loop the last turn is shown, also when the loop is over', async () => {
+test('RND1 of a loop the last turn is shown, also when the loop is over', async () => {
   const { definition } = await flowOf(POLL);
   const turn = (n: number) => [
     { kind: 'turn', in: 'poll', n },
