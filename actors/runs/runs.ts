@@ -18,7 +18,7 @@ import { conversationOf } from './run-conversation.ts';
 import type { LiveReply, RunFeed, RunNews } from './run-feed.ts';
 import { checkParameters } from './run-parameters.ts';
 import type { RunRequest, StepsQuery } from './run-query.ts';
-import { hasEnded } from './run-state.ts';
+import { hasEnded, waitsFor } from './run-state.ts';
 import { type RunReader, RunWatch } from './run-watch.ts';
 import { type RunAnswer, type ShownRun, shownRun, withoutJournal } from './shown-run.ts';
 import { rowOf, type ShownStep, ShownSteps } from './shown-step.ts';
@@ -157,18 +157,21 @@ export class Runs {
       return this.answer(event.id);
     }
     const waiting = new AbortController();
-    const settled = this.#settled(event.id, targetText(target), waitSeconds * 1000, waiting.signal);
+    const endsAt = performance.now() + waitSeconds * 1000;
+    const leftMs = () => Math.max(0, endsAt - performance.now());
+    const next = () => this.#settled(event.id, targetText(target), leftMs(), waiting.signal);
+    let settled = next();
     try {
-      if (!(await this.#accept(event))) {
-        const before = await this.answer(event.id);
-        if (hasEnded(before.state) || before.state === 'waiting') return before;
+      const isNew = await this.#accept(event);
+      for (let isLooked = isNew; ; isLooked = true) {
+        const reply = isLooked ? await settled : undefined;
+        if (isLooked) settled = next();
+        const now = await this.answer(event.id);
+        // The record has no more than the beginning of a long answer, and nothing that came beside it.
+        if (now.state === 'done' && reply !== undefined)
+          return { ...now, answer: reply.text, data: reply.data ?? now.data };
+        if (hasEnded(now.state) || leftMs() === 0 || !goesOnWithin(now, leftMs())) return now;
       }
-      const reply = await settled;
-      const now = await this.answer(event.id);
-      // The record has no more than the beginning of a long answer, and nothing that came beside it.
-      return now.state === 'done' && reply !== undefined
-        ? { ...now, answer: reply.text, data: reply.data ?? now.data }
-        : now;
     } finally {
       waiting.abort();
     }
@@ -279,6 +282,12 @@ export class Runs {
     const { store, feed, gateway } = this.#host;
     return { store, feed, redactor: gateway.redactor, answer: (id: string) => this.answer(id) };
   }
+}
+
+/** What waits for people, or for longer, is told of at once. */
+function goesOnWithin({ state, delivery }: ShownRun, ms: number): boolean {
+  if (state !== 'waiting') return true;
+  return waitsFor(delivery) === 'timer' && (delivery.until ?? Number.POSITIVE_INFINITY) - Date.now() < ms;
 }
 
 function rawStep({ n, at, text }: Step, redactor: Redactor): RawStep {

@@ -110,11 +110,16 @@ describe('an agent that is asked', () => {
 
 describe('a run that waits or lasts', () => {
   test('is told as waiting, goes on by itself, and its end is told to whoever watches', async () => {
-    const { status, json } = await post('desk', { input: 'later', wait_seconds: 10 });
+    const { status, json } = await post('desk', { input: 'later', wait_seconds: 0.1 });
     expect([status, json.state, json.waiting_for]).toEqual([200, 'waiting', 'timer']);
     const events = new EventReader(runPath(json.id, '/events'), {});
     expect(await until(events, 'end')).toMatchObject({ state: 'done', answer: 'It is time.' });
     await events.ended();
+  });
+
+  test('is waited for where it goes on by itself in time', async () => {
+    const { json } = await post('desk', { input: 'later', wait_seconds: 10 });
+    expect([json.state, json.answer]).toEqual(['done', 'It is time.']);
   });
 
   test('is cancelled, once', async () => {
