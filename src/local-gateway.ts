@@ -1,4 +1,4 @@
-// A gateway for one command: it runs the agents of some files in this process, on loopback with a key that nobody else has, with a
+// A gateway for one command: it runs the agents, fleets and flows of some files in this process, on loopback with a key that nobody else has, with a
 // state folder that is removed in the end. So whoever talks with it does that over the same HTTP API as with any other gateway:
 // there is one way of streaming, asking and deciding, and not a second one without a listener.
 //
@@ -30,7 +30,7 @@ export interface LocalGateway {
 }
 
 export interface LocalGatewayOptions {
-  /** Files or folders with agents; triggers in them are left alone. */
+  /** Files or folders with agents, fleets and flows; triggers in them are left alone. */
   readonly files: readonly string[];
   /** The gateway file whose providers, prices and catalog are used. */
   readonly config?: string | undefined;

@@ -16,6 +16,7 @@ export type CommandName =
   | 'top'
   | 'get'
   | 'run'
+  | 'graph'
   | 'chat'
   | 'runs'
   | 'approvals'
@@ -34,15 +35,19 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   stats: { usage: '', description: 'the counters of the gateway' },
   top: { usage: '', description: 'watch the servers live' },
   get: {
-    usage: '<triggers|agents>',
-    description: 'the triggers or agents of a running gateway, or of files',
+    usage: '<kind> [name]',
+    description: 'triggers, agents, fleets or flows of a running gateway, or of files',
   },
   run: {
-    usage: '<trigger|agent> <name>',
-    description: 'run a trigger of type Manual, or ask an agent, and print the answer',
+    usage: '<kind> <name>',
+    description: 'run a trigger of type Manual or a flow, or ask an agent or a fleet, and print the answer',
   },
+  graph: { usage: '<flow>', description: 'print the graph of a flow as a Mermaid flowchart' },
   chat: { usage: '<agent>', description: 'talk with an agent in the terminal' },
-  runs: { usage: '<verb> [id]', description: 'list, show, cancel or retry what agents have done' },
+  runs: {
+    usage: '<verb> [id]',
+    description: 'list, show, cancel or retry what agents, fleets and flows have done',
+  },
   approvals: { usage: '<verb> [id]', description: 'list, show, approve or deny what waits for approval' },
   send: { usage: '<trigger>', description: 'send a message to a conversation of a trigger' },
   deliveries: { usage: '<verb> [id]', description: 'list, show, replay or discard what has been accepted' },
@@ -50,7 +55,10 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
     usage: '<verb> <name>',
     description: 'show, pause or resume a trigger; paused, it keeps queueing',
   },
-  validate: { usage: '-f <path>', description: 'check trigger and agent files, without a gateway' },
+  validate: {
+    usage: '-f <path>',
+    description: 'check files of triggers, agents, fleets and flows, without a gateway',
+  },
   register: {
     usage: '[trigger…]',
     description: 'put commands into the menus of platforms, without a gateway',

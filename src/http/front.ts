@@ -38,7 +38,7 @@ export interface FrontOptions {
 }
 
 /** The paths of triggers; what is there is known where there are some. */
-const OF_TRIGGERS = /^\/(?:triggers|agents|deliveries|runs|approvals)(?:\/|$)/;
+const OF_TRIGGERS = /^\/(?:triggers|agents|fleets|flows|deliveries|runs|approvals)(?:\/|$)/;
 
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
@@ -263,7 +263,7 @@ export class Front implements Part {
     if (this.triggers === undefined && OF_TRIGGERS.test(path))
       context.error(
         404,
-        'this gateway has no triggers or agents; spec.triggers.directory and spec.agents.directory name their folders',
+        'this gateway has no triggers, agents, fleets or flows; spec.triggers.directory, and directory under spec.agents, spec.fleets and spec.flows, name their folders',
       );
     else
       context.error(404, `nothing is at ${JSON.stringify(path.slice(0, 200))}; ${this.#whereToLook(path)}`);

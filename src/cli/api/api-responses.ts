@@ -10,6 +10,7 @@ import type {
   triggerDetails,
   triggerRecord,
 } from '../../http/api/automation-records.ts';
+import type { fleetRecord, flowDetails, flowRecord } from '../../http/api/flow-records.ts';
 import type { serverDetails, serverRecord, serverStats } from '../../http/api/records.ts';
 import type {
   answerRecord,
@@ -53,6 +54,21 @@ export interface AgentList {
   readonly agents: readonly AgentRecord[];
 }
 
+export type FleetRecord = ReturnType<typeof fleetRecord>;
+
+export interface FleetList {
+  readonly fleets: readonly FleetRecord[];
+}
+
+export type FlowRecord = ReturnType<typeof flowRecord>;
+
+export interface FlowList {
+  readonly flows: readonly FlowRecord[];
+}
+
+/** GET /flows/:name. */
+export type FlowDetails = ReturnType<typeof flowDetails>;
+
 export type DeliveryRecord = ReturnType<typeof deliveryRecord>;
 
 export type DeliveryDetails = ReturnType<typeof deliveryDetails>;
@@ -87,6 +103,11 @@ export interface ApprovalList {
 }
 
 export type RunDetails = ReturnType<typeof runDetails>;
+
+/** Of a flow, and of a fleet, as they are in their runs. */
+export type NodeRecord = NonNullable<RunDetails['nodes']>[number];
+
+export type MemberRecord = NonNullable<RunDetails['members']>[number];
 
 export type StepRecord = ReturnType<typeof stepRecord>;
 

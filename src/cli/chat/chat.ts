@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
+import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { declareTarget, refuseBareKey, targetHelp } from '../api/target-options.ts';
 import { parseProgram } from '../command.ts';
@@ -76,8 +77,8 @@ export async function chat(args: readonly string[], version: string): Promise<nu
 
 /** Better now than after the first line was written. */
 async function checkAgent(client: ApiClient, agent: string): Promise<void> {
-  const { askAgents } = await import('../commands/get-operations.ts');
-  await askAgents(client, agent, CHANGE_MS);
+  const { askOneOf } = await import('../commands/get-operations.ts');
+  await askOneOf(client, 'agent', agent, CHANGE_MS);
 }
 
 /** Each line is a question; the next one is asked when it is answered. */
@@ -124,7 +125,12 @@ async function askLine(
     },
   };
   try {
-    const { id, state, note, answer } = await followRun(client, { ...options, input }, listener, run.left);
+    const { id, state, note, answer } = await followRun(
+      client,
+      { ...options, target: agentTarget(options.agent), input },
+      listener,
+      run.left,
+    );
     if (state === 'done') return { code: 0, isLast: !(await print(`${printableLines(answer ?? '')}\n`)) };
     complain(`${printable(id)} is ${state}: ${printable(note ?? '')}`);
     // Whoever cancels it wants no more of it.
@@ -132,7 +138,7 @@ async function askLine(
   } catch (error) {
     if (!run.left.aborted) throw error;
     const isOwn = options.file !== undefined;
-    if (approval !== undefined) complain(waitingLine(approval, options.agent, isOwn));
+    if (approval !== undefined) complain(waitingLine(approval, agentTarget(options.agent), isOwn));
     else if (run.goesOn && !isOwn) complain(printable(leftLine(run.id ?? '')));
     return { code: approval === undefined ? 1 : WAITS, isLast: true };
   }

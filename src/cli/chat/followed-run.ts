@@ -1,15 +1,17 @@
-// One run of an agent as a terminal follows it: from the question to its end, over breaks of the connection. What was told before a
+// One run as a terminal follows it: from the question to its end, over breaks of the connection. What was told before a
 // break is told once more by the gateway, and not by this.
 
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Target } from '../../../config/resources/triggers/target.ts';
 import { type ApiClient, ApiProblem } from '../api/api-client.ts';
-import type { RunAnswer, RunRecord } from '../api/api-responses.ts';
+import type { RunAnswer, RunRecord, StepRecord } from '../api/api-responses.ts';
 
-export const agentPath = (name: string): string => `agents/${encodeURIComponent(name)}/runs`;
 export const runPath = (id: string, ...verb: readonly string[]): string =>
   ['runs', encodeURIComponent(id), ...verb].join('/');
 
 export interface ToolNews {
+  /** Of a fleet or a flow: who calls it. */
+  readonly part?: string;
   readonly call: string;
   readonly name?: string;
   /** JSON text, bounded. */
@@ -17,6 +19,9 @@ export interface ToolNews {
   readonly state: 'called' | 'done' | 'failed' | 'interrupted' | 'refused';
   readonly took_ms?: number;
 }
+
+/** A node of a flow, or a member of a fleet, has begun, waits, or has ended. */
+export type PartNews = Exclude<StepRecord, { readonly row: unknown }>;
 
 export interface ApprovalNews {
   readonly id: string;
@@ -34,6 +39,7 @@ export interface RunListener {
   /** What is added to it. */
   onMore?(delta: string): void;
   onTool?(tool: ToolNews): void;
+  onPart?(step: PartNews): void;
   onApproval?(approval: ApprovalNews): void;
   onState?(run: RunRecord): void;
   /** Within an attempt something has failed, and is asked again. */
@@ -48,8 +54,11 @@ export interface RetryNews {
 }
 
 export interface Question {
-  readonly agent: string;
-  readonly input: string;
+  readonly target: Target;
+  /** A flow may do without. */
+  readonly input?: string | undefined;
+  /** Of a flow. */
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
   readonly session?: string | undefined;
   readonly user?: string | undefined;
 }
@@ -64,7 +73,7 @@ const RECONNECT_MS = 500;
  */
 export async function followRun(
   client: ApiClient,
-  { agent, input, session, user }: Question,
+  { target, input, parameters, session, user }: Question,
   listener: RunListener,
   signal: AbortSignal,
 ): Promise<RunAnswer> {
@@ -89,18 +98,24 @@ export async function followRun(
     else if (name === 'retry') listener.onRetry?.(data as RetryNews);
     else if (name === 'tool') {
       const tool = data as ToolNews;
-      if (isNew(`${tool.call} ${tool.state}`)) listener.onTool?.(tool);
+      if (isNew(`${tool.part ?? ''} ${tool.call} ${tool.state}`)) listener.onTool?.(tool);
+    } else if (name === 'part') {
+      const step = data as PartNews;
+      if (isNew(`step ${step.n}`)) listener.onPart?.(step);
     } else if (name === 'approval') {
       const approval = data as ApprovalNews;
       if (isNew(`${approval.id} ${approval.state}`)) listener.onApproval?.(approval);
     } else if (name === 'text' && !isAgain) {
-      const { text, delta } = data as { readonly text?: string; readonly delta?: string };
+      const { text, delta, part } = data as { readonly [name: string]: string | undefined };
+      // What a part has answered is no text of the run.
+      if (part !== undefined) return;
       if (text !== undefined) listener.onText?.(text);
       else listener.onMore?.(delta ?? '');
     }
   };
-  const body = { input, session, user };
-  await client.follow('POST', agentPath(agent), BEGIN_MS, { body, signal }, onEvent);
+  const body = { input, parameters, session, user };
+  const path = `${target.kind}s/${encodeURIComponent(target.name)}/runs`;
+  await client.follow('POST', path, BEGIN_MS, { body, signal }, onEvent);
   for (let count = 0; end === undefined; count += 1) {
     signal.throwIfAborted();
     if (id === undefined || count === RECONNECTS)

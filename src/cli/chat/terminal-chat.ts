@@ -1,5 +1,6 @@
 // A conversation with an agent on a terminal.
 
+import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import { type ApiClient, ApiProblem } from '../api/api-client.ts';
 import { UsageError } from '../api/target-options.ts';
 import { complain, print } from '../views/output.ts';
@@ -13,7 +14,8 @@ import { RunPrinter } from './run-printer.ts';
 import { waitingLine } from './troubles.ts';
 import { type TypedLine, TypedLines } from './typed-lines.ts';
 
-export interface Conversation extends Omit<Question, 'input'> {
+export interface Conversation extends Pick<Question, 'session' | 'user'> {
+  readonly agent: string;
   readonly session: string;
   /** The gateway ends with the conversation. */
   readonly file?: readonly string[];
@@ -101,7 +103,7 @@ export class TerminalChat {
     try {
       const end = await followRun(
         this.#client,
-        { ...this.#options, input },
+        { ...this.#options, target: agentTarget(this.#options.agent), input },
         {
           onBegun: ({ id }) => run.begun(id),
           onText: (text) => printer.onText(text),
@@ -202,7 +204,7 @@ export class TerminalChat {
 
   #tellLeft({ id = '' }: AskedRun): void {
     const { open } = this.#questions;
-    if (open !== undefined) this.#printer.note(waitingLine(open, this.#options.agent, false));
+    if (open !== undefined) this.#printer.note(waitingLine(open, agentTarget(this.#options.agent), false));
     this.#printer.note(leftLine(id));
   }
 

@@ -1,5 +1,6 @@
 // What stderr is told of a run whose answer is all that stdout has: why it takes its time, and why it waits.
 
+import type { Target } from '../../../config/resources/triggers/target.ts';
 import { ApiProblem } from '../api/api-client.ts';
 import type { RunRecord } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
@@ -25,11 +26,19 @@ export function complainOf(error: unknown): void {
 }
 
 /** A gateway of one's own ends with the command, and nobody finds it afterwards. */
-export function waitingLine({ id, title = '' }: ApprovalNews, agent: string, endsWithIt: boolean): string {
+export function waitingLine(
+  { id, title = '' }: ApprovalNews,
+  { kind, name }: Target,
+  endsWithIt: boolean,
+): string {
   const what = `it waits for approval of ${title}`;
+  const instead =
+    kind === 'agent'
+      ? `"chat ${name}" with the same files asks in the terminal`
+      : `"run ${kind} ${name}" of a running gateway waits for people`;
   return printable(
     endsWithIt
-      ? `${what}, and ends with this command: "chat ${agent}" with the same files asks in the terminal`
+      ? `${what}, and ends with this command: ${instead}`
       : `${what}: "approvals approve ${id}" or "approvals deny ${id}"`,
   );
 }

@@ -27,8 +27,14 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
     if (hasError(problems)) throw new ConfigError(problems);
     const servers = Object.entries(catalog.servers);
     if (isJson) {
-      const triggers = resources?.triggers.map(({ name }) => name);
-      await printJson(JSON.stringify({ ok: true, servers: servers.map(([id]) => id), triggers, problems }));
+      const names = ({ name }: { readonly name: string }) => name;
+      const there = resources && {
+        triggers: resources.triggers.map(names),
+        agents: resources.agents.map(names),
+        fleets: resources.fleets.map(names),
+        flows: resources.flows.map(names),
+      };
+      await printJson(JSON.stringify({ ok: true, servers: servers.map(([id]) => id), ...there, problems }));
       return 0;
     }
     printProblems(problems);
@@ -41,10 +47,12 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
       await print(`  ${id}  ${entry.runtime}  ${entry.enabled ? entry.isolation : 'switched off'}${note}\n`);
     }
     if (resources !== undefined) {
-      const { triggers, agents } = resources;
-      await print(`with ${counted(triggers.length, 'trigger')} and ${counted(agents.length, 'agent')}\n`);
+      const { triggers, fleets, flows } = resources;
+      await print(`with ${countedResources(resources)}\n`);
       for (const { name, type, enabled } of triggers)
         await print(`  ${name}  ${type}${enabled ? '' : '  switched off'}\n`);
+      for (const { name } of fleets) await print(`  ${name}  Fleet\n`);
+      for (const { name } of flows) await print(`  ${name}  Flow\n`);
     }
     return 0;
   } catch (error) {
@@ -55,7 +63,18 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
   }
 }
 
-/** The triggers and agents, read as a start would read them; undefined without a folder of either. */
+/** `2 triggers and 3 agents`; fleets and flows where there are any. */
+export function countedResources({ triggers, agents, fleets, flows }: LoadedResources): string {
+  const always = [counted(triggers.length, 'trigger'), counted(agents.length, 'agent')];
+  const others = [
+    ...(fleets.length === 0 ? [] : [counted(fleets.length, 'fleet')]),
+    ...(flows.length === 0 ? [] : [counted(flows.length, 'flow')]),
+  ];
+  const all = [...always, ...others];
+  return `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
+}
+
+/** The triggers, agents, fleets and flows, read as a start would read them; undefined without a folder of either. */
 async function resourcesOf(
   config: GatewayConfig,
   servers: readonly string[],

@@ -1,59 +1,62 @@
-// `get triggers` and `get agents`: those of a running gateway, or with -f those in files, without one.
+// `get triggers`, `get agents`, `get fleets` and `get flows`: those of a running gateway, or with -f those in files, without one.
 
-import type { Command } from 'commander';
-import type { LoadedResources } from '../../../config/resources/load-resources.ts';
-import { type ApiClient, ApiProblem, type ApiResponse } from '../api/api-client.ts';
-import type { AgentList, AgentRecord, TriggerList, TriggerRecord } from '../api/api-responses.ts';
-import { UsageError } from '../api/target-options.ts';
-import { explainUnknown, hintFor } from '../api/unknown-name.ts';
+import type { Agent } from '../../../config/resources/agents/agent.ts';
+import type { Fleet } from '../../../config/resources/fleets/fleet.ts';
+import type { Flow } from '../../../config/resources/flows/flow.ts';
+import type { TargetKind } from '../../../config/resources/triggers/target.ts';
+import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import type { ApiClient, ApiProblem, ApiResponse } from '../api/api-client.ts';
+import type {
+  AgentRecord,
+  FleetRecord,
+  FlowDetails,
+  FlowRecord,
+  TriggerList,
+  TriggerRecord,
+} from '../api/api-responses.ts';
+import { explainUnknown } from '../api/unknown-name.ts';
 import { agentFileTable, agentTable, triggerFileTable, triggerTable } from '../views/automation-views.ts';
+import { fleetTable, flowPage, flowTable } from '../views/flow-views.ts';
+import { answered, declareFiles, type FromFiles, fromFiles, hasFiles, unknownName } from './from-files.ts';
 import type { Operation, Situation } from './operation.ts';
 import type { AgentInFile, TriggerInFile } from './resource-files.ts';
 
 const READ_SECONDS = 10;
-const DONE = 200;
 
-function declareFiles(command: Command): void {
-  command.option(
-    '-f, --file <path...>',
-    'read files or folders instead of asking a gateway; may be given several times',
-  );
-}
-
-const filesOf = ({ options }: Situation) => options.file as readonly string[] | undefined;
-
-const agentPath = 'agents';
 export const triggerPath = (...segments: readonly string[]): string =>
   ['triggers', ...segments.map(encodeURIComponent)].join('/');
 
-interface Named {
-  readonly name: string;
-}
+/** `flows/deploy`. */
+export const targetPath = (kind: TargetKind, ...segments: readonly string[]): string =>
+  [`${kind}s`, ...segments.map(encodeURIComponent)].join('/');
 
-/** What the files have, told as the API would. What is wrong with them is printed, and with an error nothing else. */
-async function fromFiles<Row extends Named>(
-  { args: [name], options }: Situation,
-  noun: string,
-  rowsOf: (files: typeof import('./resource-files.ts'), found: LoadedResources) => readonly Row[],
-): Promise<ApiResponse> {
-  const paths = options.file as readonly string[];
-  // With them the whole of the schemas is loaded, which no other command needs.
-  const files = await import('./resource-files.ts');
-  const { printProblems } = await import('./check.ts');
-  const found = await files.readResourceFiles(paths);
-  printProblems(found.problems);
-  if (!files.isGood(found)) throw new UsageError('the files have errors, as printed above');
-  const rows = rowsOf(files, found);
-  if (name === undefined) return answered({ [`${noun}s`]: rows });
-  const row = rows.find((each) => each.name === name);
-  if (row !== undefined) return answered(row);
-  const known = rows.map((each) => each.name);
-  throw new ApiProblem(`there is no ${noun} ${JSON.stringify(name)}; ${hintFor(name, known)}`, false);
-}
+export const flowsInFiles: FromFiles<Flow> = {
+  noun: 'flow',
+  found: ({ flows }) => flows,
+  row: ({ flowInFile }, flow) => flowInFile(flow),
+  details: ({ flowDetailsInFile }, flow) => flowDetailsInFile(flow),
+};
 
-function answered(body: object): ApiResponse {
-  return { status: DONE, body, text: JSON.stringify(body) };
-}
+const fleetsInFiles: FromFiles<Fleet> = {
+  noun: 'fleet',
+  found: ({ fleets }) => fleets,
+  row: ({ fleetInFile }, fleet) => fleetInFile(fleet),
+  details: ({ fleetInFile }, fleet) => fleetInFile(fleet),
+};
+
+const triggersInFiles: FromFiles<Trigger> = {
+  noun: 'trigger',
+  found: ({ triggers }) => triggers,
+  row: ({ triggerInFile }, trigger) => triggerInFile(trigger),
+  details: ({ triggerInFile }, trigger) => triggerInFile(trigger),
+};
+
+const agentsInFiles: FromFiles<Agent> = {
+  noun: 'agent',
+  found: ({ agents }) => agents,
+  row: ({ agentInFile }, agent) => agentInFile(agent),
+  details: ({ agentInFile }, agent) => agentInFile(agent),
+};
 
 export function explainUnknownTrigger(problem: ApiProblem, situation: Situation): Promise<ApiProblem> {
   return explainUnknown(problem, situation, 'trigger', async ({ client, timeoutMs }) => {
@@ -62,27 +65,39 @@ export function explainUnknownTrigger(problem: ApiProblem, situation: Situation)
   });
 }
 
-export function explainUnknownAgent(problem: ApiProblem, situation: Situation): Promise<ApiProblem> {
-  return explainUnknown(problem, situation, 'agent', async ({ client, timeoutMs }) => {
-    const { body } = await client.ask('GET', agentPath, timeoutMs);
-    return (body as AgentList).agents.map(({ name }) => name);
-  });
+async function known(client: ApiClient, kind: TargetKind, timeoutMs: number) {
+  const answer = await client.ask('GET', targetPath(kind), timeoutMs);
+  const rows = (answer.body as Readonly<Record<string, readonly { readonly name: string }[]>>)[`${kind}s`];
+  return { answer, rows: rows ?? [] };
 }
 
-/** The API has no address for one agent: there are few. */
-export async function askAgents(
+export function explainUnknownTarget(
+  kind: TargetKind,
+  problem: ApiProblem,
+  situation: Situation,
+): Promise<ApiProblem> {
+  return explainUnknown(problem, situation, kind, async ({ client, timeoutMs }) =>
+    (await known(client, kind, timeoutMs)).rows.map(({ name }) => name),
+  );
+}
+
+/** For those of which the API has no address for one: there are few. */
+export async function askOneOf(
   client: ApiClient,
+  kind: TargetKind,
   name: string | undefined,
   timeoutMs: number,
 ): Promise<ApiResponse> {
-  const answer = await client.ask('GET', agentPath, timeoutMs);
+  const { answer, rows } = await known(client, kind, timeoutMs);
   if (name === undefined) return answer;
-  const { agents } = answer.body as AgentList;
-  const agent = agents.find((each) => each.name === name);
-  if (agent !== undefined) return answered(agent);
-  const known = agents.map((each) => each.name);
-  throw new ApiProblem(`there is no agent ${JSON.stringify(name)}; ${hintFor(name, known)}`, false);
+  const row = rows.find((each) => each.name === name);
+  if (row !== undefined) return answered(row);
+  throw unknownName(kind, name, rows);
 }
+
+/** Of a list, or the one that was asked for. */
+const rowsIn = <Row>({ body }: ApiResponse, { args }: Situation, noun: string) =>
+  (args.length > 0 ? [body] : (body as Readonly<Record<string, unknown>>)[`${noun}s`]) as readonly Row[];
 
 export const getOperations = {
   'get triggers': {
@@ -92,15 +107,14 @@ export const getOperations = {
     timeoutSeconds: READ_SECONDS,
     declare: declareFiles,
     ask: (situation) =>
-      filesOf(situation) === undefined
-        ? situation.client.ask('GET', triggerPath(...situation.args), situation.timeoutMs)
-        : fromFiles(situation, 'trigger', ({ triggerInFile }, { triggers }) => triggers.map(triggerInFile)),
-    show: ({ body }, situation) => {
-      const { args, paint, width } = situation;
-      const rows = args.length > 0 ? [body] : (body as { triggers: readonly unknown[] }).triggers;
-      return filesOf(situation) === undefined
-        ? triggerTable(rows as readonly TriggerRecord[], paint, width)
-        : triggerFileTable(rows as readonly TriggerInFile[], width);
+      hasFiles(situation)
+        ? fromFiles(situation, triggersInFiles)
+        : situation.client.ask('GET', triggerPath(...situation.args), situation.timeoutMs),
+    show: (answer, situation) => {
+      const { paint, width } = situation;
+      return hasFiles(situation)
+        ? triggerFileTable(rowsIn<TriggerInFile>(answer, situation, 'trigger'), width)
+        : triggerTable(rowsIn<TriggerRecord>(answer, situation, 'trigger'), paint, width);
     },
     explain: explainUnknownTrigger,
   },
@@ -111,15 +125,40 @@ export const getOperations = {
     timeoutSeconds: READ_SECONDS,
     declare: declareFiles,
     ask: (situation) =>
-      filesOf(situation) === undefined
-        ? askAgents(situation.client, situation.args[0], situation.timeoutMs)
-        : fromFiles(situation, 'agent', ({ agentInFile }, { agents }) => agents.map(agentInFile)),
-    show: ({ body }, situation) => {
-      const { args, width } = situation;
-      const rows = args.length > 0 ? [body] : (body as { agents: readonly unknown[] }).agents;
-      return filesOf(situation) === undefined
-        ? agentTable(rows as readonly AgentRecord[], width)
-        : agentFileTable(rows as readonly AgentInFile[], width);
-    },
+      hasFiles(situation)
+        ? fromFiles(situation, agentsInFiles)
+        : askOneOf(situation.client, 'agent', situation.args[0], situation.timeoutMs),
+    show: (answer, situation) =>
+      hasFiles(situation)
+        ? agentFileTable(rowsIn<AgentInFile>(answer, situation, 'agent'), situation.width)
+        : agentTable(rowsIn<AgentRecord>(answer, situation, 'agent'), situation.width),
+  },
+  'get fleets': {
+    description: 'The fleets of a running gateway, or those in files.',
+    args: [['[name]', 'name of a fleet']],
+    examples: ['get fleets', 'get fleets review --json', 'get fleets -f fleets/ agents/'],
+    timeoutSeconds: READ_SECONDS,
+    declare: declareFiles,
+    ask: (situation) =>
+      hasFiles(situation)
+        ? fromFiles(situation, fleetsInFiles)
+        : askOneOf(situation.client, 'fleet', situation.args[0], situation.timeoutMs),
+    show: (answer, situation) => fleetTable(rowsIn<FleetRecord>(answer, situation, 'fleet'), situation.width),
+  },
+  'get flows': {
+    description: 'The flows of a running gateway, or those in files.',
+    args: [['[name]', 'name of a flow']],
+    examples: ['get flows', 'get flows deploy', 'get flows -f flows/ agents/'],
+    timeoutSeconds: READ_SECONDS,
+    declare: declareFiles,
+    ask: (situation) =>
+      hasFiles(situation)
+        ? fromFiles(situation, flowsInFiles)
+        : situation.client.ask('GET', targetPath('flow', ...situation.args), situation.timeoutMs),
+    show: (answer, situation) =>
+      situation.args.length > 0
+        ? flowPage(answer.body as FlowDetails, situation.width)
+        : flowTable(rowsIn<FlowRecord>(answer, situation, 'flow'), situation.width),
+    explain: (problem, situation) => explainUnknownTarget('flow', problem, situation),
   },
 } satisfies Readonly<Record<string, Operation>>;

@@ -1,13 +1,16 @@
-// Triggers and agents as they stand in files, without a gateway: `validate`, and `get … -f`. Variables that are not set are
+// Triggers, agents, fleets and flows as they stand in files, without a gateway: `validate`, `get … -f` and `graph … -f`. Variables that are not set are
 // warnings here: the files are read on one machine and used on another.
 
 import { hasError } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
+import type { Fleet } from '../../../config/resources/fleets/fleet.ts';
+import type { Flow } from '../../../config/resources/flows/flow.ts';
 import { type LoadedResources, loadResources } from '../../../config/resources/load-resources.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
 import { commandRecord } from '../../http/api/automation-records.ts';
+import { fleetRecord, flowDetails, flowRecord } from '../../http/api/flow-records.ts';
 
 export function readResourceFiles(paths: readonly string[]): Promise<LoadedResources> {
   return loadResources({ files: paths, env: process.env, secrets: new SecretValues(), isLenient: true });
@@ -42,6 +45,12 @@ export function agentInFile({ name, description, model, runtime, file }: Agent) 
     file,
   };
 }
+
+export const fleetInFile = (fleet: Fleet) => ({ ...fleetRecord(fleet), file: fleet.file });
+
+export const flowInFile = (flow: Flow) => ({ ...flowRecord(flow), file: flow.file });
+
+export const flowDetailsInFile = (flow: Flow) => ({ ...flowDetails(flow), file: flow.file });
 
 export type TriggerInFile = ReturnType<typeof triggerInFile>;
 export type AgentInFile = ReturnType<typeof agentInFile>;

@@ -18,17 +18,19 @@ import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
 import { printable } from '../views/terminal-text.ts';
 import { approvalOperations } from './approval-operations.ts';
 import { automationOperations } from './automation-operations.ts';
+import { graphFlow } from './graph-flow.ts';
 import type { Operation } from './operation.ts';
 import { serverOperations } from './operations.ts';
-import { runAgent } from './run-agent.ts';
 import { runOperations } from './run-operations.ts';
+import { runTargets } from './run-target.ts';
 
 const operations: Readonly<Record<string, Operation>> = {
   ...serverOperations,
   ...automationOperations,
   ...runOperations,
   ...approvalOperations,
-  'run agent': runAgent,
+  ...runTargets,
+  graph: graphFlow,
 };
 
 /** Runs `name` with the arguments after it, and gives the exit code. */

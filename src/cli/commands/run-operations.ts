@@ -1,4 +1,4 @@
-// `runs`: what agents and commands with a journal have done and are at, and what an operator does with one.
+// `runs`: what agents, fleets, flows and commands with a journal have done and are at, and what an operator does with one.
 
 import type { RunDetails, RunList, RunRecord } from '../api/api-responses.ts';
 import { runPath } from '../chat/followed-run.ts';
@@ -9,21 +9,29 @@ import type { Operation } from './operation.ts';
 const READ_SECONDS = 10;
 const CHANGE_SECONDS = 30;
 const RUN = 'id of a run, as the list shows it';
-const filters = ['state', 'agent', 'before', 'limit'];
+const filters = ['state', 'kind', 'agent', 'fleet', 'flow', 'before', 'limit'];
 
 export const runOperations = {
   'runs list': {
-    description: 'Runs of agents with a model, and of commands that were approved, the newest first.',
+    description:
+      'Runs of agents with a model, fleets and flows, and of commands that were approved, the newest first.',
     args: [],
     timeoutSeconds: READ_SECONDS,
-    examples: ['runs list --state waiting', 'runs list --agent oncall --limit 10 --json'],
+    examples: [
+      'runs list --state waiting',
+      'runs list --agent oncall --limit 10 --json',
+      'runs list --flow deploy',
+    ],
     declare: (command) => {
       command
         .option(
           '--state <states>',
           'only these, by commas: queued, running, waiting, done, failed, cancelled',
         )
+        .option('--kind <kind>', 'only of this kind: agent, fleet, flow, command')
         .option('--agent <name>', 'only of this agent')
+        .option('--fleet <name>', 'only of this fleet')
+        .option('--flow <name>', 'only of this flow')
         .option('--before <seq>', 'the page after one that ended with this number')
         .option('--limit <count>', 'at most this many (default: 50)');
     },

@@ -8,6 +8,7 @@ import { UsageError } from '../api/target-options.ts';
 import { waitText } from '../views/automation-views.ts';
 import { printable, printableLines } from '../views/terminal-text.ts';
 import { explainUnknownTrigger, triggerPath } from './get-operations.ts';
+import { keyValue } from './key-value.ts';
 import type { Operation, Situation } from './operation.ts';
 
 const WAIT_SECONDS = 300;
@@ -126,15 +127,6 @@ async function asked(terminal: Interface, question: string): Promise<string> {
     process.stderr.write('\n');
     throw new UsageError('given up; nothing was run');
   }
-}
-
-function keyValue(
-  text: string,
-  before: Readonly<Record<string, string>> = {},
-): Readonly<Record<string, string>> {
-  const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('Expected key=value.');
-  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
 function outputFormat(text: string): string {

@@ -1,4 +1,4 @@
-// `validate`: checks trigger and agent files as the gateway would read them, without one.
+// `validate`: checks files of triggers, agents, fleets and flows as the gateway would read them, without one.
 
 import { isError } from '../../../config/reader/problem.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
@@ -9,7 +9,7 @@ import { sentenceOf } from '../command-list.ts';
 import { counted } from '../views/figures.ts';
 import { print, printJson } from '../views/output.ts';
 import { printable } from '../views/terminal-text.ts';
-import { printProblems } from './check.ts';
+import { countedResources, printProblems } from './check.ts';
 import { isGood, readResourceFiles } from './resource-files.ts';
 
 interface Options {
@@ -22,7 +22,7 @@ Every problem is printed as file:line:column: message.
 
 Examples:
   node dist/main.js validate -f triggers/
-  node dist/main.js validate -f triggers/deploy.yaml -f agents/ --json
+  node dist/main.js validate -f triggers/deploy.yaml -f agents/ -f flows/ --json
 
 Exit codes: 0 good, 2 bad files or wrong usage`;
 
@@ -63,20 +63,23 @@ export async function validate(args: readonly string[], version: string): Promis
 }
 
 function asJson(found: LoadedResources) {
-  const { triggers, agents, problems } = found;
+  const { triggers, agents, fleets, flows, problems } = found;
+  const named = ({ name, file }: { readonly name: string; readonly file: string }) => ({ name, file });
   return {
     ok: isGood(found),
     triggers: triggers.map(({ name, type, enabled, file }) => {
       return { name, type, maturity: maturityOf(type), enabled, file };
     }),
-    agents: agents.map(({ name, file }) => ({ name, file })),
+    agents: agents.map(named),
+    fleets: fleets.map(named),
+    flows: flows.map(named),
     problems,
   };
 }
 
 function summary(found: LoadedResources): string {
-  const { triggers, agents, problems } = found;
-  const good = `${counted(triggers.length, 'trigger')} and ${counted(agents.length, 'agent')} are good`;
+  const { triggers, problems } = found;
+  const good = `${countedResources(found)} are good`;
   const errors = problems.filter(isError).length;
   const first = isGood(found) ? good : `${counted(errors, 'problem')}; ${good}`;
   const labelled = labels.flatMap((label) => {

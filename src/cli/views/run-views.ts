@@ -4,6 +4,7 @@ import type { RunState } from '../../../actors/runs/run-state.ts';
 import type { RunDetails, RunList, RunRecord, StepRecord } from '../api/api-responses.ts';
 import { counted, latency } from './figures.ts';
 import type { Paint, Style } from './paint.ts';
+import { memberTable, nodeTable, partWords } from './part-views.ts';
 import { type Column, table } from './table.ts';
 import { printable, printableLines } from './terminal-text.ts';
 
@@ -71,7 +72,8 @@ export function runLine({ id, state }: Pick<RunRecord, 'id' | 'state'>): string 
 const DEFAULT_WIDTH = 120;
 
 export function runPage(run: RunDetails, paint: Paint, width = DEFAULT_WIDTH): string[] {
-  const { usage, note, answer, until, steps, next_after } = run;
+  const { usage, note, answer, until, steps, next_after, nodes = [], members = [] } = run;
+  const partWidth = Math.min(WIDEST_PART, Math.max(0, ...steps.map((step) => partOf(step).length)));
   const entries: readonly (readonly [string, string])[] = [
     ['run', printable(run.id)],
     [run.kind, printable(run.name)],
@@ -98,21 +100,31 @@ export function runPage(run: RunDetails, paint: Paint, width = DEFAULT_WIDTH): s
   ];
   return [
     ...entries.map(([name, text]) => `${name.padEnd(12)}  ${text}`),
+    ...(nodes.length === 0 ? [] : ['', ...nodeTable(nodes, paint, width)]),
+    ...(members.length === 0 ? [] : ['', ...memberTable(members, paint, width)]),
     ...(steps.length === 0 ? [] : ['', 'steps']),
-    ...steps.map((step) => stepLine(step, paint, width)),
+    ...steps.map((step) => stepLine(step, paint, width, partWidth)),
     ...(next_after === null ? [] : [paint('faint', `more: --after ${next_after}`)]),
     ...(answer === null ? [] : ['', 'answer', printableLines(answer)]),
   ];
 }
 
-function stepLine(step: StepRecord, paint: Paint, width: number): string {
+/** Of the column that says whose row it is. */
+const WIDEST_PART = 32;
+
+const partOf = (step: StepRecord): string => ('row' in step ? '' : printable(step.part ?? ''));
+
+function stepLine(step: StepRecord, paint: Paint, width: number, partWidth: number): string {
   const n = String(step.n).padStart(4);
   const at = (step.at ?? '').slice(11, 23);
   if ('row' in step) return `${n}  ${at}  ${printable(JSON.stringify(step.row))}`;
   const took = step.took_ms === undefined ? '' : latency(step.took_ms);
-  const head = `${n}  ${at}  ${step.kind.padEnd(7)}  ${took.padStart(6)}  `;
+  const part = partWidth === 0 ? '' : `${partOf(step).slice(0, partWidth).padEnd(partWidth)}  `;
+  const head = `${n}  ${at}  ${part}${printable(step.kind).padEnd(7)}  ${took.padStart(6)}  `;
+  // Nothing of it is for people.
+  if (step.kind === 'kept') return paint('faint', head.trimEnd());
   const state = step.state ?? '';
-  const isBad = state === 'failed' || state === 'denied' || state === 'interrupted';
+  const isBad = step.kind === 'failed' || state === 'failed' || state === 'denied' || state === 'interrupted';
   const words = [
     step.model ?? '',
     step.tokens === undefined ? '' : `${step.tokens.input ?? '?'}+${step.tokens.output ?? '?'} tokens`,
@@ -120,6 +132,7 @@ function stepLine(step: StepRecord, paint: Paint, width: number): string {
     step.approval ?? '',
     state,
     step.by === undefined ? '' : `by ${step.by}`,
+    ...partWords(step),
     step.kind === 'called' ? (step.arguments ?? '') : (step.result ?? step.text ?? ''),
   ];
   const text = printable(words.filter((word) => word !== '').join('  '));

@@ -1,0 +1,135 @@
+// `run agent NAME`, `run fleet NAME`, `run flow NAME`: asks one of them once. Its answer is all that stdout has; on a terminal stderr shows
+// what it does meanwhile.
+
+import type { Command } from 'commander';
+import { type TargetKind, targetKinds } from '../../../config/resources/triggers/target.ts';
+import type { ApiProblem, ApiResponse } from '../api/api-client.ts';
+import type { FlowDetails, RunAnswer } from '../api/api-responses.ts';
+import { seconds, UsageError } from '../api/target-options.ts';
+import { hintFor } from '../api/unknown-name.ts';
+import { answerOf } from '../chat/answered-run.ts';
+import { declareFiles, FILES_HELP } from '../chat/local-files.ts';
+import { printable, printableLines } from '../views/terminal-text.ts';
+import { explainUnknownTarget, targetPath } from './get-operations.ts';
+import { keyValue } from './key-value.ts';
+import type { Operation, Situation } from './operation.ts';
+import { readStdin } from './stdin-text.ts';
+
+const WAIT_SECONDS = 600;
+const WAITS = 3;
+
+interface RunOptions {
+  readonly input?: string;
+  readonly param?: Readonly<Record<string, string>>;
+  readonly session?: string;
+  readonly user?: string;
+  readonly wait?: number;
+  /** The gateway ends with the command. */
+  readonly file?: readonly string[];
+}
+
+const descriptions: Readonly<Record<TargetKind, string>> = {
+  agent: 'Ask an agent, and print its answer.',
+  fleet: 'Ask a fleet of agents, and print the answer that they come to.',
+  flow: 'Run a flow, and print its answer.',
+};
+
+const examples: Readonly<Record<TargetKind, readonly string[]>> = {
+  agent: [
+    'run agent oncall --input "what is wrong with the shop?"',
+    'run agent notes --input - --session monday < notes.txt',
+    'run agent notes --input "what is in the folder?" -f agents/notes.yaml',
+  ],
+  fleet: [
+    'run fleet review --input - < change.diff',
+    'run fleet review --input "look at it" -f fleets/ agents/',
+  ],
+  flow: [
+    'run flow deploy --param version=1.2.3 --param to=staging',
+    'run flow deploy --param version=1.2.3 -f flows/deploy.yaml agents/',
+  ],
+};
+
+function runTarget(kind: TargetKind): Operation {
+  const isFlow = kind === 'flow';
+  return {
+    description: descriptions[kind],
+    args: [['<name>', `name of ${kind === 'agent' ? 'an agent' : `a ${kind}`}`]],
+    examples: examples[kind],
+    help: `${FILES_HELP}
+Exit code 3: it waits for approval; stderr says which, and how to decide.`,
+    isWithOwnGateway: true,
+    timeoutSeconds: WAIT_SECONDS,
+    declare: (command: Command) => {
+      if (isFlow)
+        command.option('--param <key=value...>', 'a parameter; may be given several times', keyValue);
+      command
+        .option(
+          '--input <text>',
+          `what ${isFlow ? 'the flow has as its input' : 'to ask'}; - reads it from stdin`,
+        )
+        .option('--session <name>', 'the conversation that it is of (default: one of its own)')
+        .option('--user <name>', 'who asks, as the agent and approvals are told')
+        .option('--wait <seconds>', 'longest wait for the answer, as --timeout', seconds(0.1, 3600));
+      declareFiles(command);
+    },
+    ask: async ({ client, args: [name = ''], options, timeoutMs }: Situation): Promise<ApiResponse> => {
+      const { param, session, user, wait, file } = options as RunOptions;
+      const input = await inputOf(options as RunOptions, isFlow);
+      const question = { target: { kind, name }, input, parameters: param, session, user };
+      const waitMs = wait === undefined ? timeoutMs : wait * 1000;
+      const body = await answerOf(client, question, waitMs, file !== undefined);
+      return { status: 200, body, text: JSON.stringify(body) };
+    },
+    show: ({ body }: ApiResponse) => {
+      const { state, answer } = body as RunAnswer;
+      return state === 'done' && answer !== null && answer !== '' ? [printableLines(answer)] : [];
+    },
+    exitCode: ({ body }: ApiResponse) => {
+      const { state, waiting_for, approvals } = body as Pick<RunAnswer, 'state' | 'waiting_for'> & {
+        readonly approvals?: readonly string[];
+      };
+      if (state === 'done') return 0;
+      return waiting_for === 'approval' && approvals?.length !== 0 ? WAITS : 1;
+    },
+    explain: async (problem, situation) =>
+      (isFlow ? await explainParameters(problem, situation) : undefined) ??
+      explainUnknownTarget(kind, problem, situation),
+  };
+}
+
+export const runTargets: Readonly<Record<string, Operation>> = Object.fromEntries(
+  targetKinds.map((kind) => [`run ${kind}`, runTarget(kind)] as const),
+);
+
+/** A flow may do without. Throws UsageError. */
+async function inputOf({ input }: RunOptions, isFlow: boolean): Promise<string | undefined> {
+  if (input === undefined && isFlow) return undefined;
+  if (input === undefined)
+    throw new UsageError('--input TEXT says what to ask; with --input - it is read from stdin');
+  const text = input === '-' ? await readStdin() : input;
+  if (text === '' && !isFlow) throw new UsageError('there is nothing to ask: what --input gives is empty');
+  return text;
+}
+
+/** Where the parameters are not those of the flow: which, and what it has. Undefined for any other problem. */
+async function explainParameters(
+  problem: ApiProblem,
+  { client, args: [name = ''], options, timeoutMs }: Situation,
+): Promise<UsageError | undefined> {
+  if (problem.answer?.status !== 400) return undefined;
+  const { body } = await client.ask('GET', targetPath('flow', name), timeoutMs);
+  const { parameters } = body as FlowDetails;
+  const names = parameters.map((each) => each.name);
+  const { param: given = {} } = options as RunOptions;
+  const unknown = Object.keys(given).find((each) => !names.includes(each));
+  if (unknown !== undefined)
+    return new UsageError(printable(`flow ${name} has no parameter ${unknown}; ${hintFor(unknown, names)}`));
+  const missing = parameters.filter((each) => each.required && (given[each.name] ?? '') === '');
+  if (missing.length === 0) return undefined;
+  const wanted = missing.map((each) => {
+    const what = each.description === undefined ? '' : `  (${each.description})`;
+    return `  --param ${each.name}=…${what}`;
+  });
+  return new UsageError([`flow ${printable(name)} needs`, ...wanted.map(printable)].join('\n'));
+}

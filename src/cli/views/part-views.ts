@@ -1,0 +1,115 @@
+// What `runs show` prints of the nodes of a flow and the members of a fleet, and what a run from a terminal says of them as they go on.
+
+import type { MemberRecord, NodeRecord, StepRecord } from '../api/api-responses.ts';
+import { latency } from './figures.ts';
+import type { Paint, Style } from './paint.ts';
+import { type Column, table } from './table.ts';
+
+const styles: Readonly<Record<NodeRecord['state'], Style>> = {
+  idle: 'faint',
+  working: 'busy',
+  waiting: 'busy',
+  done: 'good',
+  failed: 'bad',
+  skipped: 'faint',
+  dropped: 'faint',
+};
+
+/** Of a time as the API has it, what stands in a line. */
+const clock = (at: string | null | undefined): string => (at ?? '').slice(11, 19) || '-';
+
+const tookColumn = {
+  title: 'TOOK',
+  isNumber: true,
+  text: ({ took_ms }: Pick<MemberRecord, 'took_ms'>) => latency(took_ms),
+};
+const beganColumn = {
+  title: 'BEGAN',
+  text: ({ started_at }: Pick<MemberRecord, 'started_at'>) => clock(started_at),
+};
+const whyColumn = {
+  title: 'WHY, OR OUTPUT',
+  text: ({ why, output }: Pick<MemberRecord, 'why' | 'output'>) => why ?? output ?? '',
+};
+
+export function nodeTable(nodes: readonly NodeRecord[], paint: Paint, width?: number): string[] {
+  const columns: Column<NodeRecord>[] = [
+    { title: 'NODE', text: ({ path }) => path },
+    { title: 'TYPE', text: ({ type }) => type },
+    { title: 'STATE', text: nodeState, paint: ({ state }, text) => paint(styles[state], text) },
+    beganColumn,
+    tookColumn,
+    { title: 'TRIES', isNumber: true, text: ({ attempts }) => String(attempts) },
+    whyColumn,
+  ];
+  return table(columns, nodes, width);
+}
+
+function nodeState({ state, turn, until, for_people }: NodeRecord): string {
+  const about = [
+    ...(turn === null ? [] : [`turn ${turn}`]),
+    ...(for_people ? ['for approval'] : []),
+    ...(until === null ? [] : [`until ${until.slice(0, 19)}Z`]),
+  ];
+  return about.length === 0 ? state : `${state} (${about.join(', ')})`;
+}
+
+export function memberTable(members: readonly MemberRecord[], paint: Paint, width?: number): string[] {
+  const columns: Column<MemberRecord>[] = [
+    { title: 'MEMBER', text: ({ name }) => name },
+    {
+      title: 'STATE',
+      text: ({ state }) => state,
+      paint: ({ state }, text) => paint(styles[state], text),
+    },
+    beganColumn,
+    tookColumn,
+    whyColumn,
+  ];
+  return table(columns, members, width);
+}
+
+type ReadableStep = Exclude<StepRecord, { readonly row: unknown }>;
+
+/** Members that rows of parts have, in the words of one line. */
+export function partWords(step: ReadableStep): readonly string[] {
+  const { kind, taken, turn, waiting_for: waitsFor, until, reason, output, arguments: given } = step;
+  return [
+    ...(kind === 'flow' && given !== undefined && given !== '{}' ? [given] : []),
+    ...(turn === undefined ? [] : [`turn ${turn}`]),
+    ...(waitsFor === undefined ? [] : [`for ${waitsFor}`]),
+    ...(typeof until === 'string' ? [`until ${until.slice(0, 19)}Z`] : []),
+    ...(taken === undefined || taken.length === 0 ? [] : [`→ ${taken.join(', ')}`]),
+    ...(reason === undefined ? [] : [reason]),
+    ...(output === undefined || output === 'null' || output === '{}' ? [] : [output]),
+  ];
+}
+
+/** `check has begun`: what a run from a terminal says of its parts; undefined for what is not worth a line. */
+export function partLine(step: ReadableStep): string | undefined {
+  const { part = '', kind, waiting_for: waitsFor, until, reason = '', turn, taken = [] } = step;
+  const untilText = typeof until === 'string' ? ` until ${until.slice(0, 19)}Z` : '';
+  switch (kind) {
+    case 'entered':
+      return `${part} has begun`;
+    case 'retried':
+      return `${part} goes on`;
+    case 'turn':
+      return `${part}: turn ${turn ?? ''}`;
+    case 'waits':
+    case 'parked':
+      return `${part} waits${waitsFor === 'approval' ? ' for approval' : ''}${untilText}`;
+    case 'again':
+      return `${part} has failed, and is tried again${untilText}: ${reason}`;
+    case 'left':
+      return `${part} is done${taken.length === 0 ? '' : `, and leads to ${taken.join(', ')}`}`;
+    case 'ended':
+      return `${part} has answered`;
+    case 'failed':
+      return `${part} has failed: ${reason}`;
+    case 'dropped':
+      return `${part} is not needed any more`;
+    default:
+      return undefined;
+  }
+}
