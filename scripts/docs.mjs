@@ -1,5 +1,5 @@
 // Writes what documents say of the program from a build of it, so that it cannot go stale: the tables of fields in
-// docs/configuration.md, docs/triggers.md and docs/agents.md from the JSON Schemas, and the diagrams in ARCHITECTURE.md from the state
+// docs/configuration.md, docs/triggers.md, docs/agents.md, docs/fleets.md and docs/flows.md from the JSON Schemas, and the diagrams in ARCHITECTURE.md from the state
 // machines. Each part stands between two markers, such as `<!-- fields: NAME -->` and `<!-- end of fields -->`; the rest
 // of a page is written by hand. `--check` changes nothing and exits 1 when a page is out of date; the other options read
 // elsewhere.
@@ -19,6 +19,8 @@ const { values } = parseArgs({
     configuration: { type: 'string', default: join(root, 'docs', 'configuration.md') },
     triggers: { type: 'string', default: join(root, 'docs', 'triggers.md') },
     agents: { type: 'string', default: join(root, 'docs', 'agents.md') },
+    fleets: { type: 'string', default: join(root, 'docs', 'fleets.md') },
+    flows: { type: 'string', default: join(root, 'docs', 'flows.md') },
     /** A folder with a page for each type of trigger that is built, NAME.md. */
     sources: { type: 'string', default: join(root, 'docs', 'sources') },
     architecture: { type: 'string', default: join(root, 'ARCHITECTURE.md') },
@@ -73,10 +75,41 @@ const triggerTables = {
   ...Object.fromEntries(Object.entries(typeTables).filter(([type]) => !sources.includes(type))),
 };
 
+const fleet = readSchema('fleet');
+const flow = readSchema('flow');
+const node = flow.$defs.nodes.items;
+// What has a table of its own, or a page, stands in the text.
+const apart = ['spec', 'nodes', 'connections'];
+const nodeTables = Object.fromEntries(
+  node.allOf.flatMap(({ if: { properties }, then }) => {
+    const config = only(then.properties.config, (key) => !apart.includes(key));
+    if (Object.keys(config.properties).length === 0) return [];
+    return [[properties.type.enum[0].toLowerCase(), table(config)]];
+  }),
+);
+const fleetTables = {
+  fleet: table(fleet),
+  member: table(only(fleet.properties.spec.properties.agents.items, (key) => key !== 'spec')),
+};
+const flowTables = {
+  flow: table({
+    ...flow,
+    properties: { ...flow.properties, spec: only(flow.properties.spec, (key) => !apart.includes(key)) },
+  }),
+  node: table({
+    ...node,
+    properties: { ...node.properties, type: { ...node.properties.type, enum: nodeTypes(node) } },
+  }),
+  connection: table(flow.$defs.connections.items),
+  ...nodeTables,
+};
+
 const pages = [
   { file: values.configuration, kind: 'fields', parts: tables },
   { file: values.triggers, kind: 'fields', parts: triggerTables },
   { file: values.agents, kind: 'fields', parts: { agent: table(readSchema('agent')) } },
+  { file: values.fleets, kind: 'fields', parts: fleetTables },
+  { file: values.flows, kind: 'fields', parts: flowTables },
   ...sources.map((type) => ({
     file: join(values.sources, `${type}.md`),
     kind: 'fields',
@@ -130,6 +163,11 @@ function readSchema(name) {
   return JSON.parse(readFileSync(join(values.schemas, `${name}.json`), 'utf8'));
 }
 
+/** Each type has more spellings than its name, which comes first. */
+function nodeTypes({ allOf }) {
+  return allOf.map(({ if: { properties } }) => properties.type.enum[0]);
+}
+
 function only(schema, isWanted) {
   const properties = Object.fromEntries(Object.entries(schema.properties).filter(([key]) => isWanted(key)));
   return { ...schema, properties };
@@ -170,6 +208,7 @@ function kindOf(schema) {
   const options = (schema.anyOf ?? []).filter((option) => option.pattern !== '\\$\\{');
   if (options.length > 0) return options.map(kindOf).join(' or ');
   if (schema.enum !== undefined) return schema.enum.map((word) => `\`${word}\``).join(', ');
+  if (schema.type === undefined) return 'any value';
   switch (schema.type) {
     case 'array':
       return `list of ${kindOf(schema.items)}`;

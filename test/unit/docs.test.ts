@@ -42,11 +42,14 @@ function copyPages(): { configuration: string; architecture: string; options: st
   const folder = mkdtempSync(join(scratch, 'pages-'));
   const configuration = join(folder, 'configuration.md');
   const triggers = join(folder, 'triggers.md');
-  const agents = join(folder, 'agents.md');
+  const [agents, fleets, flows] = ['agents', 'fleets', 'flows'].map((name) => {
+    const page = join(folder, `${name}.md`);
+    cpSync(join(root, `docs/${name}.md`), page);
+    return page;
+  }) as [string, string, string];
   const architecture = join(folder, 'ARCHITECTURE.md');
   const sources = join(folder, 'sources');
   cpSync(join(root, 'docs/triggers.md'), triggers);
-  cpSync(join(root, 'docs/agents.md'), agents);
   cpSync(join(root, 'docs/sources'), sources, { recursive: true });
   cpSync(join(root, 'docs/configuration.md'), configuration);
   cpSync(join(root, 'ARCHITECTURE.md'), architecture);
@@ -60,6 +63,10 @@ function copyPages(): { configuration: string; architecture: string; options: st
       triggers,
       '--agents',
       agents,
+      '--fleets',
+      fleets,
+      '--flows',
+      flows,
       '--sources',
       sources,
       '--architecture',

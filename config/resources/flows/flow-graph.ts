@@ -29,25 +29,27 @@ export function checkGraph(
   connections: readonly ({ readonly from?: string; readonly to?: string } | undefined)[],
 ): CheckedGraph {
   const ids = checkIds(reader, path, nodes);
-  const arrows = [...errorArrows(path, nodes), ...plainArrows(path, connections)].filter(
-    ({ from, to, path: at }) => {
-      const isKnown = ids.includes(to);
-      if (!isKnown) reader.report(at.to, `there is no node ${to}${didYouMean(to, ids)}`);
-      const isFromKnown = ids.includes(from);
-      if (!isFromKnown) reader.report(at.from, `there is no node ${from}${didYouMean(from, ids)}`);
-      return isKnown && isFromKnown;
-    },
-  );
-  const plain = arrows.map(({ from, to, path: at }) => ({ from, to, path: at.to }));
-  checkTwins(reader, plain);
-  const cycle = cycleIn(ids, plain);
+  const known = ({ from, to, path: at }: PlacedArrow): boolean => {
+    const isKnown = ids.includes(to);
+    if (!isKnown) reader.report(at.to, `there is no node ${to}${didYouMean(to, ids)}`);
+    const isFromKnown = ids.includes(from);
+    if (!isFromKnown) reader.report(at.from, `there is no node ${from}${didYouMean(from, ids)}`);
+    return isKnown && isFromKnown;
+  };
+  const ofErrors = errorArrows(path, nodes).filter(known);
+  const plain = plainArrows(path, connections).filter(known);
+  checkTwins(reader, plain.map(bare));
+  const arrows = [...ofErrors, ...plain].map(bare);
+  const cycle = cycleIn(ids, arrows);
   if (cycle !== undefined)
     reader.report(
       cycle.path,
       `leads back: ${cycle.nodes.join(' → ')}; what is to be done again stands in a Loop`,
     );
-  return { before: beforeIn(plain) };
+  return { before: beforeIn(arrows) };
 }
+
+const bare = ({ from, to, path }: PlacedArrow): Arrow => ({ from, to, path: path.to });
 
 interface PlacedArrow {
   readonly from: string;
@@ -90,7 +92,7 @@ function checkIds(
   return ids;
 }
 
-/** Two connections between the same nodes with other conditions are one with `||`. */
+/** Two connections between the same nodes with other conditions are one with `||`; `on_error` beside one goes on in any case. */
 function checkTwins(reader: SchemaReader, arrows: readonly Arrow[]): void {
   const seen = new Set<string>();
   for (const { from, to, path } of arrows) {

@@ -48,6 +48,16 @@ const DEPLOY = `  parameters: [{ name: version, required: true }]
     - { from: soak, to: told }
 `;
 
+it('a node may lead to the same one where it ends well and where it fails', async () => {
+  const { flow, problems } = await read(`  nodes:
+    - { id: a, type: HTTP, config: { url: "http://127.0.0.1/" }, on_error: b }
+    - { id: b, type: Response, config: { text: "{{ steps.a.state }}" } }
+  connections: [{ from: a, to: b }]
+`);
+  expect(problems).toEqual([]);
+  expect(flow?.nodes[0]?.on_error).toBe('b');
+});
+
 it('a flow is read with all that its nodes do', async () => {
   const { flow, problems } = await read(DEPLOY, { TOKEN: 's3cret' });
   expect(problems).toEqual([]);
