@@ -50,21 +50,9 @@ export interface TriggerList {
 
 export type AgentRecord = ReturnType<typeof agentRecord>;
 
-export interface AgentList {
-  readonly agents: readonly AgentRecord[];
-}
-
 export type FleetRecord = ReturnType<typeof fleetRecord>;
 
-export interface FleetList {
-  readonly fleets: readonly FleetRecord[];
-}
-
 export type FlowRecord = ReturnType<typeof flowRecord>;
-
-export interface FlowList {
-  readonly flows: readonly FlowRecord[];
-}
 
 /** GET /flows/:name. */
 export type FlowDetails = ReturnType<typeof flowDetails>;

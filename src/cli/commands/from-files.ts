@@ -1,19 +1,17 @@
 // What `get … -f` and `graph … -f` answer: what files have, told as the API would tell it.
 
 import type { Command } from 'commander';
-import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import { ApiProblem, type ApiResponse } from '../api/api-client.ts';
 import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import type { Situation } from './operation.ts';
+import type { ResourceNoun } from './resource-files.ts';
 
 const DONE = 200;
 
 interface Named {
   readonly name: string;
 }
-
-type ReadFiles = typeof import('./resource-files.ts');
 
 export function declareFiles(command: Command): void {
   command.option(
@@ -22,24 +20,12 @@ export function declareFiles(command: Command): void {
   );
 }
 
-export const filesOf = ({ options }: Situation) => options.file as readonly string[] | undefined;
+const filesOf = ({ options }: Situation) => options.file as readonly string[] | undefined;
 
 export const hasFiles = (situation: Situation): boolean => filesOf(situation) !== undefined;
 
-export interface FromFiles<Resource extends Named> {
-  readonly noun: string;
-  found(resources: LoadedResources): readonly Resource[];
-  /** In the list. */
-  row(files: ReadFiles, resource: Resource): object;
-  /** By itself. */
-  details(files: ReadFiles, resource: Resource): object;
-}
-
 /** All of them, or the one that is named. What is wrong with the files is printed, and with an error nothing else. */
-export async function fromFiles<Resource extends Named>(
-  situation: Situation,
-  { noun, found, row, details }: FromFiles<Resource>,
-): Promise<ApiResponse> {
+export async function fromFiles(situation: Situation, noun: ResourceNoun): Promise<ApiResponse> {
   const [name] = situation.args;
   // With them the whole of the schemas is loaded, which no other command needs.
   const files = await import('./resource-files.ts');
@@ -47,10 +33,10 @@ export async function fromFiles<Resource extends Named>(
   const loaded = await files.readResourceFiles(filesOf(situation) ?? []);
   printProblems(loaded.problems);
   if (!files.isGood(loaded)) throw new UsageError('the files have errors, as printed above');
-  const resources = found(loaded);
-  if (name === undefined) return answered({ [`${noun}s`]: resources.map((each) => row(files, each)) });
+  const resources = files.inFiles(noun, loaded);
+  if (name === undefined) return answered({ [`${noun}s`]: resources.map(({ row }) => row) });
   const resource = resources.find((each) => each.name === name);
-  if (resource !== undefined) return answered(details(files, resource));
+  if (resource !== undefined) return answered(resource.details);
   throw unknownName(noun, name, resources);
 }
 

@@ -1,10 +1,6 @@
 // `get triggers`, `get agents`, `get fleets` and `get flows`: those of a running gateway, or with -f those in files, without one.
 
-import type { Agent } from '../../../config/resources/agents/agent.ts';
-import type { Fleet } from '../../../config/resources/fleets/fleet.ts';
-import type { Flow } from '../../../config/resources/flows/flow.ts';
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
-import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { ApiClient, ApiProblem, ApiResponse } from '../api/api-client.ts';
 import type {
   AgentRecord,
@@ -17,7 +13,7 @@ import type {
 import { explainUnknown } from '../api/unknown-name.ts';
 import { agentFileTable, agentTable, triggerFileTable, triggerTable } from '../views/automation-views.ts';
 import { fleetTable, flowPage, flowTable } from '../views/flow-views.ts';
-import { answered, declareFiles, type FromFiles, fromFiles, hasFiles, unknownName } from './from-files.ts';
+import { answered, declareFiles, fromFiles, hasFiles, unknownName } from './from-files.ts';
 import type { Operation, Situation } from './operation.ts';
 import type { AgentInFile, TriggerInFile } from './resource-files.ts';
 
@@ -29,34 +25,6 @@ export const triggerPath = (...segments: readonly string[]): string =>
 /** `flows/deploy`. */
 export const targetPath = (kind: TargetKind, ...segments: readonly string[]): string =>
   [`${kind}s`, ...segments.map(encodeURIComponent)].join('/');
-
-export const flowsInFiles: FromFiles<Flow> = {
-  noun: 'flow',
-  found: ({ flows }) => flows,
-  row: ({ flowInFile }, flow) => flowInFile(flow),
-  details: ({ flowDetailsInFile }, flow) => flowDetailsInFile(flow),
-};
-
-const fleetsInFiles: FromFiles<Fleet> = {
-  noun: 'fleet',
-  found: ({ fleets }) => fleets,
-  row: ({ fleetInFile }, fleet) => fleetInFile(fleet),
-  details: ({ fleetInFile }, fleet) => fleetInFile(fleet),
-};
-
-const triggersInFiles: FromFiles<Trigger> = {
-  noun: 'trigger',
-  found: ({ triggers }) => triggers,
-  row: ({ triggerInFile }, trigger) => triggerInFile(trigger),
-  details: ({ triggerInFile }, trigger) => triggerInFile(trigger),
-};
-
-const agentsInFiles: FromFiles<Agent> = {
-  noun: 'agent',
-  found: ({ agents }) => agents,
-  row: ({ agentInFile }, agent) => agentInFile(agent),
-  details: ({ agentInFile }, agent) => agentInFile(agent),
-};
 
 export function explainUnknownTrigger(problem: ApiProblem, situation: Situation): Promise<ApiProblem> {
   return explainUnknown(problem, situation, 'trigger', async ({ client, timeoutMs }) => {
@@ -108,7 +76,7 @@ export const getOperations = {
     declare: declareFiles,
     ask: (situation) =>
       hasFiles(situation)
-        ? fromFiles(situation, triggersInFiles)
+        ? fromFiles(situation, 'trigger')
         : situation.client.ask('GET', triggerPath(...situation.args), situation.timeoutMs),
     show: (answer, situation) => {
       const { paint, width } = situation;
@@ -126,7 +94,7 @@ export const getOperations = {
     declare: declareFiles,
     ask: (situation) =>
       hasFiles(situation)
-        ? fromFiles(situation, agentsInFiles)
+        ? fromFiles(situation, 'agent')
         : askOneOf(situation.client, 'agent', situation.args[0], situation.timeoutMs),
     show: (answer, situation) =>
       hasFiles(situation)
@@ -141,7 +109,7 @@ export const getOperations = {
     declare: declareFiles,
     ask: (situation) =>
       hasFiles(situation)
-        ? fromFiles(situation, fleetsInFiles)
+        ? fromFiles(situation, 'fleet')
         : askOneOf(situation.client, 'fleet', situation.args[0], situation.timeoutMs),
     show: (answer, situation) => fleetTable(rowsIn<FleetRecord>(answer, situation, 'fleet'), situation.width),
   },
@@ -153,7 +121,7 @@ export const getOperations = {
     declare: declareFiles,
     ask: (situation) =>
       hasFiles(situation)
-        ? fromFiles(situation, flowsInFiles)
+        ? fromFiles(situation, 'flow')
         : situation.client.ask('GET', targetPath('flow', ...situation.args), situation.timeoutMs),
     show: (answer, situation) =>
       situation.args.length > 0

@@ -3,7 +3,7 @@
 import type { FlowDetails } from '../api/api-responses.ts';
 import { flowChart } from '../views/flow-chart.ts';
 import { declareFiles, fromFiles, hasFiles } from './from-files.ts';
-import { explainUnknownTarget, flowsInFiles, targetPath } from './get-operations.ts';
+import { explainUnknownTarget, targetPath } from './get-operations.ts';
 import type { Operation } from './operation.ts';
 
 const READ_SECONDS = 10;
@@ -16,7 +16,7 @@ export const graphFlow = {
   declare: declareFiles,
   ask: (situation) =>
     hasFiles(situation)
-      ? fromFiles(situation, flowsInFiles)
+      ? fromFiles(situation, 'flow')
       : situation.client.ask('GET', targetPath('flow', ...situation.args), situation.timeoutMs),
   show: ({ body }) => [flowChart(body as FlowDetails).trimEnd()],
   explain: (problem, situation) => explainUnknownTarget('flow', problem, situation),

@@ -21,7 +21,7 @@ export function isGood({ problems }: LoadedResources): boolean {
 }
 
 /** What a file tells of a trigger: never a value of its configuration, which may be a secret (A9). */
-export function triggerInFile({ name, type, enabled, commands, default_target, labels, file }: Trigger) {
+function triggerInFile({ name, type, enabled, commands, default_target, labels, file }: Trigger) {
   const default_agent = default_target?.name ?? null;
   const maturity = triggerTypes[type].maturity ?? null;
   return {
@@ -36,7 +36,7 @@ export function triggerInFile({ name, type, enabled, commands, default_target, l
   };
 }
 
-export function agentInFile({ name, description, model, runtime, file }: Agent) {
+function agentInFile({ name, description, model, runtime, file }: Agent) {
   return {
     name,
     description: description ?? null,
@@ -54,3 +54,34 @@ export const flowDetailsInFile = (flow: Flow) => ({ ...flowDetails(flow), file: 
 
 export type TriggerInFile = ReturnType<typeof triggerInFile>;
 export type AgentInFile = ReturnType<typeof agentInFile>;
+
+export type ResourceNoun = 'trigger' | 'agent' | 'fleet' | 'flow';
+
+interface InFile {
+  readonly name: string;
+  /** In a list. */
+  readonly row: object;
+  /** By itself. */
+  readonly details: object;
+}
+
+/** All of that kind, told as the API would tell them, with their files. */
+export function inFiles(
+  noun: ResourceNoun,
+  { triggers, agents, fleets, flows }: LoadedResources,
+): readonly InFile[] {
+  const alike = (name: string, row: object): InFile => ({ name, row, details: row });
+  switch (noun) {
+    case 'trigger':
+      return triggers.map((each) => alike(each.name, triggerInFile(each)));
+    case 'agent':
+      return agents.map((each) => alike(each.name, agentInFile(each)));
+    case 'fleet':
+      return fleets.map((each) => alike(each.name, { ...fleetRecord(each), file: each.file }));
+    case 'flow':
+      return flows.map((each) => {
+        const { name, file } = each;
+        return { name, row: { ...flowRecord(each), file }, details: { ...flowDetails(each), file } };
+      });
+  }
+}

@@ -137,5 +137,6 @@ function stepLine(step: StepRecord, paint: Paint, width: number, partWidth: numb
   ];
   const text = printable(words.filter((word) => word !== '').join('  '));
   const cut = text.slice(0, Math.max(20, width - head.length));
+  if (cut === '') return head.trimEnd();
   return head + (isBad ? paint('busy', cut) : cut);
 }

@@ -162,7 +162,10 @@ describe('get', () => {
       ['run', 'trigger', 'x'],
     ]) {
       const { code, stderr } = await runMain([...args, '--url', url], { env: bare });
-      expect([code, stderr]).toEqual([1, expect.stringContaining('this gateway has no triggers, agents, fleets or flows')]);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining('this gateway has no triggers, agents, fleets or flows'),
+      ]);
     }
   });
 });
