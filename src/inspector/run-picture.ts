@@ -39,8 +39,7 @@ export class RunPicture {
     this.#members = new FleetMembers(this.#excerpt);
   }
 
-  /** Gives the path of the part that has written it; undefined for a row of the run itself. */
-  take(step: Step): string | undefined {
+  take(step: Step): void {
     const row = plainRow(step.text);
     const path = typeof row.in === 'string' ? row.in : undefined;
     if (path === undefined) this.#begin(row);
@@ -49,7 +48,6 @@ export class RunPicture {
       this.#members.take(path, row, step.at);
       this.#note(path, row);
     }
-    return path;
   }
 
   /** What a page that knows all that was given before has to be told. */

@@ -154,8 +154,8 @@ export class RunViewer {
       const page = await this.#host.store.steps(this.#id, this.#seen);
       if (page.length === 0) return;
       const shown = page.map((step) => {
-        const row = stepRow(this.#steps.next(step));
-        return { ...row, in: this.#picture.take(step) };
+        this.#picture.take(step);
+        return stepRow(this.#steps.next(step));
       });
       this.#seen = page.at(-1)?.n ?? count;
       const steps = shown.filter(({ n }) => n > count - MAX_STEPS);

@@ -56,8 +56,6 @@ export interface RunDetails extends RunRow {
 export interface RunStep extends Omit<ShownStep, 'kind' | 'tokens' | 'tookMs'> {
   /** A page may be older than the gateway, and not know it. */
   readonly kind: string;
-  /** Of a flow or a fleet: the path of the part that has written it. */
-  readonly in?: string | undefined;
   readonly input_tokens?: number | undefined;
   readonly output_tokens?: number | undefined;
   readonly took_ms?: number | undefined;

@@ -347,7 +347,7 @@ describe('agents in the inspector', () => {
     await page.goBack();
     await line.getByRole('button', { name: 'Its runs' }).click();
     await page.locator('ul.records > li', { hasText: 'oncall' }).waitFor();
-    expect(await page.getByLabel('Agent').inputValue()).toBe('oncall');
+    expect(await page.getByLabel('Agent').inputValue()).toBe('agent oncall');
     expect(complaints).toEqual([]);
   });
 });

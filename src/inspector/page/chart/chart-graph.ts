@@ -12,6 +12,8 @@ export interface GraphBox {
   readonly isFinal: boolean;
   /** Entered first by whatever is around it. */
   readonly isInitial: boolean;
+  /** What leads on from whatever is around it leads on from here; else from where that is entered. */
+  readonly isLast?: boolean;
   /** What it handles and stays. */
   readonly notes: readonly Label[];
 }

@@ -2,8 +2,8 @@
 // runs is only which box is filled and which arrow is lit (chart-light.ts).
 //
 // CL1  every state has a box, inside of its parent's; every transition is an arrow, a note in a box, or in `everywhere`.
-// CL2  dagre cannot draw to a box that has others inside: such an arrow is led to the state that is entered first, and
-//      ends at the border.
+// CL2  dagre cannot draw to a box that has others inside: such an arrow is led to the state that is entered first, or from the one
+//      that comes last, and ends at the border.
 
 import { layout as dagreLayout, graphlib } from '@dagrejs/dagre';
 import type { MachineDefinition } from '../../wire.ts';
@@ -57,8 +57,8 @@ export function placedGraph(name: string, { boxes, arrows, everywhere }: Graph):
   for (const box of boxes) graph.setNode(box.path, box.isCluster ? {} : sizeOf(box));
   for (const { path, parent } of boxes) if (parent !== null) graph.setParent(path, parent);
   const ends = arrows.map(({ source, target }) => ({
-    source: leafOf(source, boxes, byPath),
-    target: leafOf(target, boxes, byPath),
+    source: leafOf(source, boxes, byPath, 'isLast'),
+    target: leafOf(target, boxes, byPath, 'isInitial'),
   }));
   arrows.forEach(({ labels }, index) => {
     const end = ends[index];
@@ -107,12 +107,18 @@ function rectOf(node: Rect, { isCluster }: GraphBox): Rect {
   return { x: x - width / 2, y: y - height / 2 - head, width, height: height + head };
 }
 
-/** The state itself, or the one that is entered first inside of it. */
-function leafOf(path: string, boxes: readonly GraphBox[], byPath: ReadonlyMap<string, GraphBox>): string {
+/** The box itself, or the one inside of it by which it is entered or left. */
+function leafOf(
+  path: string,
+  boxes: readonly GraphBox[],
+  byPath: ReadonlyMap<string, GraphBox>,
+  by: 'isInitial' | 'isLast',
+): string {
   if (byPath.get(path)?.isCluster !== true) return path;
   const inside = boxes.filter(({ parent }) => parent === path);
-  const first = inside.find(({ isInitial }) => isInitial) ?? inside[0];
-  return first === undefined ? path : leafOf(first.path, boxes, byPath);
+  const found =
+    inside.find((box) => box[by] === true) ?? inside.find(({ isInitial }) => isInitial) ?? inside[0];
+  return found === undefined ? path : leafOf(found.path, boxes, byPath, by);
 }
 
 /** The borders at which an arrow begins and ends, where they are not those of the boxes it was led to. */

@@ -73,13 +73,15 @@ export async function waitingDeliveries(): Promise<readonly WaitingDelivery[]> {
 export interface RunsAsked {
   /** '' for all, as `agent`. */
   readonly state: string;
-  readonly agent: string;
+  /** The kind and the name of an agent, a fleet or a flow, with a space between. */
+  readonly whom: string;
   readonly limit: number;
 }
 
 /** The newest runs. */
-export function runs({ state, agent, limit }: RunsAsked): Promise<RunList> {
-  const filter = Object.entries({ state, agent }).filter(([, value]) => value !== '');
+export function runs({ state, whom, limit }: RunsAsked): Promise<RunList> {
+  const [, kind = '', name = ''] = /^(\w+) (.+)$/s.exec(whom) ?? [];
+  const filter = [['state', state] as const, [kind, name] as const].filter(([, value]) => value !== '');
   return get(`/inspector/runs?${new URLSearchParams([...filter, ['limit', `${limit}`]])}`);
 }
 

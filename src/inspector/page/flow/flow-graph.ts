@@ -62,11 +62,16 @@ const MAX_LABEL = 34;
 /** For the layout. A slash in a place is a dot there. */
 export function graphOfFlow({ nodes, arrows }: FlowParts): Graph {
   const entered = new Set(arrows.map(({ target }) => target));
+  const left = new Set(arrows.map(({ source }) => source));
+  const lasts = new Map(
+    nodes.filter(({ place }) => !left.has(place)).map(({ loop, place }) => [loop, place]),
+  );
   const boxes = nodes.map(({ place, id, type, isLoop, loop }): GraphBox => {
     const notes = [type, WIDEST].map((text) => ({ event: '', text }));
     return {
       ...{ path: dotted(place), label: id, parent: loop === null ? null : dotted(loop) },
       ...{ isCluster: isLoop, isFinal: false, isInitial: !entered.has(place), notes },
+      isLast: lasts.get(loop) === place,
     };
   });
   return {

@@ -1,7 +1,7 @@
 // A flow drawn: its nodes with their states, the connections that were taken lit, those that were not faded. It is reached by the keyboard as
 // one thing; arrows go from node to node.
 
-import { useMemo, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { NodeRow } from '../../run-wire.ts';
 import { smooth } from '../chart/arrow-path.ts';
 import { type Arrow, type Box, LINE, placedGraph } from '../chart/chart-layout.ts';
@@ -36,6 +36,7 @@ export function FlowPicture({ name, parts, nodes, isOver, now, chosen, onChoose 
   const picture = useRef<SVGSVGElement>(null);
   const places = parts.nodes.map(({ place }) => place);
   const reached = chosen !== undefined && places.includes(chosen) ? chosen : places[0];
+  useLayoutEffect(() => bringIntoSight(picture.current, chosen), [chosen]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const forward = event.key === 'ArrowDown' || event.key === 'ArrowRight';
     const step = forward ? 1 : event.key === 'ArrowUp' || event.key === 'ArrowLeft' ? -1 : 0;
@@ -46,7 +47,7 @@ export function FlowPicture({ name, parts, nodes, isOver, now, chosen, onChoose 
     const place = next ?? reached;
     if (place === undefined) return;
     onChoose(place);
-    picture.current?.querySelector<SVGElement>(`[data-place="${CSS.escape(place)}"]`)?.focus();
+    boxIn(picture.current, place)?.focus({ preventScroll: true });
   };
   const box = (node: FlowNode) => {
     const placed = chart.boxes.find(({ path }) => path === dotted(node.place));
@@ -83,6 +84,7 @@ export function FlowPicture({ name, parts, nodes, isOver, now, chosen, onChoose 
           key={`${arrow.source} ${arrow.target} ${arrow.index ?? 'error'}`}
           arrow={arrow}
           placed={chart.arrows[index]}
+          isIntoLoop={parts.nodes.some(({ place, isLoop }) => isLoop && place === arrow.target)}
           nodes={nodes}
         />
       ))}
@@ -91,9 +93,32 @@ export function FlowPicture({ name, parts, nodes, isOver, now, chosen, onChoose 
   );
 }
 
+const boxIn = (picture: SVGElement | null, place: string) =>
+  picture?.querySelector<SVGElement>(`[data-place="${CSS.escape(place)}"]`);
+
+/** In the box around the picture only: the page stays where its reader is. */
+function bringIntoSight(picture: SVGElement | null, place: string | undefined): void {
+  const around = picture?.parentElement;
+  const box = place === undefined ? undefined : boxIn(picture, place);
+  if (around == null || box == null) return;
+  const [outer, inner] = [around.getBoundingClientRect(), box.getBoundingClientRect()];
+  if (inner.top < outer.top || inner.bottom > outer.bottom)
+    around.scrollTop += inner.top + inner.height / 2 - outer.top - outer.height / 2;
+  if (inner.left < outer.left || inner.right > outer.right)
+    around.scrollLeft += inner.left + inner.width / 2 - outer.left - outer.width / 2;
+}
+
 function Tip({ id, lit }: { readonly id: string; readonly lit: boolean }) {
   return (
-    <marker id={id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+    <marker
+      id={id}
+      viewBox="0 0 8 8"
+      refX="7"
+      refY="4"
+      markerWidth={lit ? 4 : 7}
+      markerHeight={lit ? 4 : 7}
+      orient="auto"
+    >
       <path d="M0 0L8 4L0 8z" class={lit ? 'tip lit' : 'tip'} />
     </marker>
   );
@@ -121,7 +146,8 @@ function NodeBox({ node, box, row, isOver, now, isChosen, isReached, onChoose }:
     // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in a picture
     <g
       role="button"
-      tabIndex={isReached ? 0 : -1}
+      // In SVG names of attributes are as they are written.
+      tabindex={isReached ? 0 : -1}
       aria-pressed={isChosen}
       aria-label={[type, title].join(' ')}
       class={`node ${isLoop ? 'loop' : 'leaf'} ${state} ${tone} ${isChosen ? 'chosen' : ''}`}
@@ -158,13 +184,16 @@ const cut = (text: string, width: number): string => {
 interface ArrowLineProps extends Pick<FlowPictureProps, 'nodes'> {
   readonly arrow: FlowArrow;
   readonly placed: Arrow | undefined;
+  readonly isIntoLoop: boolean;
 }
 
-function ArrowLine({ arrow, placed, nodes }: ArrowLineProps) {
+function ArrowLine({ arrow, placed, nodes, isIntoLoop }: ArrowLineProps) {
   if (placed === undefined) return null;
   const state = arrowState(arrow, nodes);
   const kind = arrow.index === undefined ? 'error' : 'plain';
   const label = arrowLabel(arrow);
+  // Not over the tip.
+  const raised = isIntoLoop ? 8 : 0;
   return (
     <g class={`arrow ${kind} ${state}`} data-arrow={`${arrow.source} ${arrow.target}`}>
       <path
@@ -172,7 +201,7 @@ function ArrowLine({ arrow, placed, nodes }: ArrowLineProps) {
         marker-end={state === 'taken' ? 'url(#flow-tip-lit)' : 'url(#flow-tip)'}
       />
       {placed.middle !== null && label !== '' && (
-        <text x={placed.middle.x} y={placed.middle.y + 4}>
+        <text x={placed.middle.x} y={placed.middle.y + 4 - raised}>
           {label}
         </text>
       )}

@@ -43,7 +43,7 @@ export function NodePane({ node, parts, run }: NodePaneProps) {
   const into = parts.arrows.filter(({ target }) => target === place);
   const out = parts.arrows.filter(({ source }) => source === place);
   return (
-    <section class="node-pane" aria-label={`Node ${id}`} aria-live="polite">
+    <section class="node-pane" aria-label={`Node ${id}`}>
       <h2>
         <bdi>{id}</bdi> <span class="aside">{type}</span>{' '}
         {run !== undefined && <Pill state={nodeState(row, run.isOver)} />}
@@ -146,7 +146,7 @@ function Given({
   readonly run: ShownFlowRun;
 }) {
   const own = run.steps.filter(
-    ({ in: part = '', kind }) =>
+    ({ part = '', kind }) =>
       (part === row.path && !ofNode.has(kind)) || (part.startsWith(`${row.path}/`) && kind !== 'kept'),
   );
   const members = [...run.members.values()].filter(({ path }) => path.startsWith(`${row.path}/`));
@@ -185,5 +185,6 @@ function Given({
 function noInput(type: string): string {
   if (type === 'Agent' || type === 'Fleet')
     return 'Whoever answers here keeps no journal, so what was asked is not known.';
+  if (type === 'Approval') return 'What was asked stands among the approvals.';
   return 'What its templates came to is not kept; it follows from the parameters and from what the nodes before it gave.';
 }

@@ -15,7 +15,7 @@ interface AgentsPaneProps {
   /** The flow that stands beside. */
   readonly chosen: string | undefined;
   readonly go: Go;
-  onRuns(agent: string): void;
+  onRuns(whom: string): void;
 }
 
 export function AgentsPane({ chosen, go, onRuns }: AgentsPaneProps) {
@@ -53,7 +53,7 @@ function Line({ agent, go, onRuns }: { readonly agent: AgentRow } & Omit<AgentsP
       <strong>{name}</strong>{' '}
       <span class="aside">{model ?? (runtime === 'http' ? 'over http' : runtime)}</span>{' '}
       {runtime === 'model' && (
-        <button type="button" onClick={() => onRuns(name)}>
+        <button type="button" onClick={() => onRuns(`agent ${name}`)}>
           Its runs
         </button>
       )}

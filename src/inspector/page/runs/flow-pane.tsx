@@ -10,7 +10,7 @@ const REFRESH_MS = 2_000;
 
 interface FlowPaneProps {
   readonly name: string;
-  onRuns(name: string): void;
+  onRuns(whom: string): void;
 }
 
 export function FlowPane({ name, onRuns }: FlowPaneProps) {
@@ -23,7 +23,7 @@ export function FlowPane({ name, onRuns }: FlowPaneProps) {
       <div class="bar">
         <h1>{name}</h1>
         <span class="aside">flow</span>
-        <button type="button" onClick={() => onRuns(name)}>
+        <button type="button" onClick={() => onRuns(`flow ${name}`)}>
           Its runs
         </button>
       </div>

@@ -13,7 +13,7 @@ interface PlanListsProps {
   /** The flow that stands beside. */
   readonly chosen: string | undefined;
   readonly go: Go;
-  onRuns(name: string): void;
+  onRuns(whom: string): void;
 }
 
 export function PlanLists({ value, chosen, go, onRuns }: PlanListsProps) {
@@ -46,12 +46,12 @@ export function PlanLists({ value, chosen, go, onRuns }: PlanListsProps) {
   );
 }
 
-function FleetLine({ fleet, onRuns }: { readonly fleet: FleetRow; onRuns(name: string): void }) {
+function FleetLine({ fleet, onRuns }: { readonly fleet: FleetRow; onRuns(whom: string): void }) {
   const { name, description } = fleet;
   return (
     <li data-fleet={name}>
       <strong>{name}</strong> <span class="aside">{fleetWords(fleet.fleet)}</span>{' '}
-      <button type="button" onClick={() => onRuns(name)}>
+      <button type="button" onClick={() => onRuns(`fleet ${name}`)}>
         Its runs
       </button>
       <Description text={description} />
@@ -81,7 +81,7 @@ function FlowLine({ flow, isChosen, go, onRuns }: FlowLineProps) {
         {name}
       </Link>{' '}
       <span class="aside">{`${counted(nodes, 'node')}${takes}`}</span>{' '}
-      <button type="button" onClick={() => onRuns(name)}>
+      <button type="button" onClick={() => onRuns(`flow ${name}`)}>
         Its runs
       </button>
       <Description text={description} />

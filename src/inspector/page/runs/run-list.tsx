@@ -15,21 +15,22 @@ const PAGE = 50;
 const MOST = 200;
 const states = ['queued', 'running', 'waiting', 'done', 'failed', 'cancelled'] as const;
 
-export const allRuns: RunsAsked = { state: '', agent: '', limit: PAGE };
+export const allRuns: RunsAsked = { state: '', whom: '', limit: PAGE };
+
+/** Names of those who may have runs. */
+export type Known = Readonly<Record<'agent' | 'fleet' | 'flow', readonly string[]>>;
 
 interface RunListProps {
   readonly asked: RunsAsked;
-  readonly agents: readonly string[];
+  readonly known: Known;
   readonly chosen: string | undefined;
   readonly go: Go;
   onAsk(asked: RunsAsked): void;
 }
 
-export function RunList({ asked, agents, chosen, go, onAsk }: RunListProps) {
+export function RunList({ asked, known, chosen, go, onAsk }: RunListProps) {
   const { value, problem } = useAsked(JSON.stringify(asked), () => newestRuns(asked), REFRESH_MS);
-  const isFiltered = asked.state !== '' || asked.agent !== '';
-  // One that is looked for stays in the list although it is loaded no more.
-  const names = asked.agent === '' || agents.includes(asked.agent) ? agents : [...agents, asked.agent];
+  const isFiltered = asked.state !== '' || asked.whom !== '';
   return (
     <section class="pane" aria-label="Runs">
       <div class="bar">
@@ -45,13 +46,13 @@ export function RunList({ asked, agents, chosen, go, onAsk }: RunListProps) {
           ))}
         </select>
         <select
-          aria-label="Agent"
-          value={asked.agent}
-          onChange={({ currentTarget }) => onAsk({ ...asked, agent: currentTarget.value, limit: PAGE })}
+          aria-label="Agent, fleet or flow"
+          value={asked.whom}
+          onChange={({ currentTarget }) => onAsk({ ...asked, whom: currentTarget.value, limit: PAGE })}
         >
           <option value="">every agent, fleet, flow and command</option>
-          {names.map((name) => (
-            <option key={name}>{name}</option>
+          {groups.map(([kind, label]) => (
+            <Names key={kind} label={label} values={valuesOf(known, kind, asked.whom)} />
           ))}
         </select>
       </div>
@@ -83,6 +84,31 @@ export function RunList({ asked, agents, chosen, go, onAsk }: RunListProps) {
   );
 }
 
+const groups = [
+  ['agent', 'Agents'],
+  ['fleet', 'Fleets'],
+  ['flow', 'Flows'],
+] as const;
+
+/** One that is looked for stays in the list although it is loaded no more. */
+function valuesOf(known: Known, kind: keyof Known, whom: string): readonly string[] {
+  const values = known[kind].map((name) => `${kind} ${name}`);
+  return values.includes(whom) || !whom.startsWith(`${kind} `) ? values : [...values, whom];
+}
+
+function Names({ label, values }: { readonly label: string; readonly values: readonly string[] }) {
+  if (values.length === 0) return null;
+  return (
+    <optgroup label={label}>
+      {values.map((value) => (
+        <option key={value} value={value}>
+          {value.slice(value.indexOf(' ') + 1)}
+        </option>
+      ))}
+    </optgroup>
+  );
+}
+
 interface LineProps extends Pick<RunListProps, 'go'> {
   readonly run: RunRow;
   readonly now: number;
@@ -95,8 +121,7 @@ function Line({ run, now, isChosen, go }: LineProps) {
       <Link to={runView(run.id)} go={go} isCurrent={isChosen}>
         <bdi>{run.name}</bdi>
       </Link>{' '}
-      <Pill state={run.state} />{' '}
-      {run.waiting_for === 'approval' && <span class="again">for an approval</span>}
+      <Pill state={run.state} /> {run.state === 'waiting' && <span class="again">{waitsShort(run)}</span>}
       <span class="aside when" title={`came at ${clock(run.received_at)}, ${lasted(run, now)}`}>
         {span(now - run.received_at)} ago, {run.ended_at === null ? 'not over' : `took ${lasted(run, now)}`}
       </span>
@@ -110,6 +135,12 @@ function Line({ run, now, isChosen, go }: LineProps) {
       )}
     </li>
   );
+}
+
+/** A flow says itself at which nodes it waits: for people, or a time. */
+function waitsShort({ kind, waiting_for, note }: RunRow): string {
+  if ((kind === 'flow' || kind === 'fleet') && note !== null) return note.replace(/^it waits /, '');
+  return waiting_for === 'approval' ? 'for an approval' : '';
 }
 
 /** What would be here, and how to get one. */

@@ -61,9 +61,7 @@ export function RunPane({ id, state, go }: RunPaneProps) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
       <div class="scroll details" tabIndex={0} ref={box} onScroll={onScroll}>
         {problem !== undefined && <p class="empty">{problem}</p>}
-        {run.waiting_for === 'approval' && (
-          <RunApprovals id={id} mayAct={state.totals?.commands === true} go={go} />
-        )}
+        {asks(run) && <RunApprovals id={id} mayAct={state.totals?.commands === true} go={go} />}
         {plan !== undefined && <PlanPart name={run.name} shown={shown} isOver={isOver} now={state.at} />}
         <dl class="figures">
           {runFigures(run, state.at).map(([name, value]) => (
@@ -110,6 +108,10 @@ export function RunPane({ id, state, go }: RunPaneProps) {
     </section>
   );
 }
+
+/** Of a flow, or a fleet, somebody may be asked while others go on. */
+const asks = ({ kind, waiting_for, ended_at }: RunDetails): boolean =>
+  waiting_for === 'approval' || ((kind === 'flow' || kind === 'fleet') && ended_at === null);
 
 function RunCommands({ run, mayAct }: { readonly run: RunDetails; readonly mayAct: boolean }) {
   const path = `runs/${encodeURIComponent(run.id)}`;

@@ -85,7 +85,7 @@ export function cardsOf(steps: readonly RunStep[], isOver = false): readonly Car
   const places = new Map<string, number>();
   const lastTexts = new Map<string, string>();
   for (const step of steps) {
-    const { n, at, text = '', in: part = '' } = step;
+    const { n, at, text = '', part = '' } = step;
     const put = (key: string | undefined, card: Card): void => {
       const place = key === undefined ? undefined : places.get(key);
       if (place !== undefined) {
@@ -98,7 +98,7 @@ export function cardsOf(steps: readonly RunStep[], isOver = false): readonly Car
     };
     switch (step.kind) {
       case 'begun':
-        put(undefined, { kind: 'text', n, at, title: 'asked', text, part: step.in });
+        put(undefined, { kind: 'text', n, at, title: 'asked', text, part: step.part });
         break;
       case 'answer':
         lastTexts.set(part, text);
@@ -111,7 +111,7 @@ export function cardsOf(steps: readonly RunStep[], isOver = false): readonly Car
           at,
           title: 'the answer does not fit its schema',
           text,
-          part: step.in,
+          part: step.part,
         });
         break;
       case 'called':
@@ -144,7 +144,7 @@ export function cardsOf(steps: readonly RunStep[], isOver = false): readonly Car
           kind: 'text',
           n,
           at,
-          part: step.in,
+          part: step.part,
           title: 'ended',
           text: text === lastTexts.get(part) ? '' : text,
         });
@@ -152,7 +152,7 @@ export function cardsOf(steps: readonly RunStep[], isOver = false): readonly Car
       case 'kept':
         break;
       default:
-        put(undefined, { kind: 'text', n, at, title: titles[step.kind] ?? step.kind, text, part: step.in });
+        put(undefined, { kind: 'text', n, at, title: titles[step.kind] ?? step.kind, text, part: step.part });
     }
   }
   return cards;

@@ -58,6 +58,9 @@ export function waitText(run: RunRow, now: number): string | undefined {
   if (next !== null && ended_at === null)
     return `attempt ${attempts + 1}, in ${span(Math.max(0, next - now))}`;
   if (waiting_for === null) return undefined;
+  // Of what its parts wait for the first may be anything.
+  if (run.kind === 'flow' || run.kind === 'fleet')
+    return until === null ? 'its parts' : `its parts, until in ${span(Math.max(0, until - now))}`;
   const what = waiting_for === 'approval' ? 'somebody to approve' : 'its time to come';
   return until === null ? what : `${what}, until in ${span(Math.max(0, until - now))}`;
 }

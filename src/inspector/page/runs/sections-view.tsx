@@ -8,7 +8,7 @@ import type { PageState } from '../feed/store.ts';
 import { AgentsPane } from './agents-pane.tsx';
 import { ApprovalsPane } from './approvals-pane.tsx';
 import { FlowPane } from './flow-pane.tsx';
-import { allRuns, NoRuns, RunList } from './run-list.tsx';
+import { allRuns, type Known, NoRuns, RunList } from './run-list.tsx';
 import { RunPane } from './run-pane.tsx';
 
 const AGENTS_MS = 10_000;
@@ -30,11 +30,11 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
     AGENTS_MS,
   );
   const { agents: loaded = [], fleets = [], flows = [] } = known.value ?? {};
-  const names = [...new Set([...loaded, ...fleets, ...flows].map(({ name }) => name))];
+  const names: Known = { agent: namesOf(loaded), fleet: namesOf(fleets), flow: namesOf(flows) };
   const id = runAt(view.actor);
   const flow = flowAt(view.actor);
-  const onRuns = (agent: string): void => {
-    setAsked({ ...allRuns, agent });
+  const onRuns = (whom: string): void => {
+    setAsked({ ...allRuns, whom });
     go(sectionView('runs'));
   };
   return (
@@ -42,7 +42,7 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
       {state.totals !== null && !hasAutomation && <NoAgents />}
       {hasAutomation && section === 'runs' && (
         <>
-          <RunList asked={asked} agents={names} chosen={id} go={go} onAsk={setAsked} />
+          <RunList asked={asked} known={names} chosen={id} go={go} onAsk={setAsked} />
           {id === undefined ? (
             <section class="pane" aria-label="The run">
               <p class="empty">Choose a run to see its steps.</p>
@@ -64,6 +64,8 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
     </main>
   );
 }
+
+const namesOf = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name);
 
 function NoAgents() {
   return (

@@ -25,7 +25,7 @@ export function StepCard({ card }: { readonly card: Card }) {
       return (
         <Frame
           at={card.at}
-          part={card.step.in}
+          part={card.step.part}
           title="tool"
           what={tool ?? call}
           state={card.state}
@@ -39,7 +39,7 @@ export function StepCard({ card }: { readonly card: Card }) {
     case 'approval': {
       const { step, decided, state } = card;
       return (
-        <Frame at={card.at} part={step.in} title="approval" what={step.tool} state={state}>
+        <Frame at={card.at} part={step.part} title="approval" what={step.tool} state={state}>
           <Folded name="arguments" text={step.arguments} />
           {decided !== undefined && (
             <p>
@@ -63,7 +63,7 @@ function Answer({ at, step }: { readonly at: number; readonly step: RunStep }) {
     tookText(took_ms),
   ];
   return (
-    <Frame at={at} part={step.in} title={`answer ${iteration ?? ''}`} what={model} more={more}>
+    <Frame at={at} part={step.part} title={`answer ${iteration ?? ''}`} what={model} more={more}>
       <Text text={text} />
     </Frame>
   );
