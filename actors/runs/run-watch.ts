@@ -14,7 +14,8 @@ import type { Store } from '../store/store.ts';
 import type { LiveReply, RunFeed, RunNews } from './run-feed.ts';
 import { hasEnded, runStateOf, waitsFor } from './run-state.ts';
 import type { RunAnswer, ShownRun } from './shown-run.ts';
-import { callKey, rowOf, type ShownStep, ShownSteps } from './shown-step.ts';
+import { callKey, rowOf, ShownSteps } from './shown-step.ts';
+import type { ShownStep } from './step-for-people.ts';
 
 export type RunEvent =
   | { readonly event: 'run'; readonly run: ShownRun }

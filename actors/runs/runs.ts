@@ -21,7 +21,8 @@ import type { RunRequest, StepsQuery } from './run-query.ts';
 import { hasEnded, waitsFor } from './run-state.ts';
 import { type RunReader, RunWatch } from './run-watch.ts';
 import { type RunAnswer, type ShownRun, shownRun, withoutJournal } from './shown-run.ts';
-import { rowOf, type ShownStep, ShownSteps } from './shown-step.ts';
+import { rowOf, ShownSteps } from './shown-step.ts';
+import type { ShownStep } from './step-for-people.ts';
 
 export interface RunsHost {
   readonly store: Pick<Store, 'delivery' | 'run' | 'runs' | 'steps' | 'approvals'>;

@@ -1,49 +1,15 @@
 // Steps of a run for people: each row of its journal with what belongs to it, as the tool and the arguments of a call, bounded, and
 // without secrets.
 
-import type { JournalRow, ToolCall, Usage } from '../../machines/agent-run/journal.ts';
+import type { JournalRow, ToolCall } from '../../machines/agent-run/journal.ts';
 import type { FlowRow } from '../../machines/flow-run/rows.ts';
 import type { Step } from '../store/run.ts';
 import { type DefinedGraph, definedGraph, takenIn } from './defined-graph.ts';
 import { definitionIn, type PlainRow, plainRow } from './plain-rows.ts';
+import type { ShownStep } from './step-for-people.ts';
 
 /** Of one text, in UTF-16 units. */
 export const SHOWN_TEXT = 2_000;
-
-export interface ShownStep {
-  readonly n: number;
-  /** Epoch ms. */
-  readonly at: number;
-  /** As the row has it, also one of a later version. */
-  readonly kind: string;
-  /** The part of the run whose row it is: a node of a flow, a member of a fleet, `vote/security`. */
-  readonly part?: string | undefined;
-  readonly text?: string | undefined;
-  readonly iteration?: number | undefined;
-  readonly model?: string | undefined;
-  readonly tokens?: Usage | undefined;
-  readonly cost?: number | undefined;
-  readonly tookMs?: number | undefined;
-  /** Of a call. */
-  readonly call?: string | undefined;
-  readonly tool?: string | undefined;
-  readonly arguments?: string | undefined;
-  readonly result?: string | undefined;
-  readonly state?: string | undefined;
-  readonly approval?: string | undefined;
-  readonly by?: string | undefined;
-  /** What a node has given, as JSON text. */
-  readonly output?: string | undefined;
-  /** Nodes to which the connections lead that were taken. */
-  readonly taken?: readonly string[] | undefined;
-  /** Why it failed, or is tried again. */
-  readonly reason?: string | undefined;
-  /** Until when it waits, in epoch ms. */
-  readonly until?: number | undefined;
-  readonly waitingFor?: 'approval' | 'time' | undefined;
-  /** Of a loop, from 1. */
-  readonly turn?: number | undefined;
-}
 
 type Members = Omit<ShownStep, 'n' | 'at' | 'kind' | 'part'>;
 

@@ -3,7 +3,7 @@
 import type { Redactor } from '../../actors/redact.ts';
 import { waitsFor } from '../../actors/runs/run-state.ts';
 import type { ShownRun } from '../../actors/runs/shown-run.ts';
-import type { ShownStep } from '../../actors/runs/shown-step.ts';
+import type { ShownStep } from '../../actors/runs/step-for-people.ts';
 import type { RunDetails, RunRow, RunStep } from './run-wire.ts';
 
 const MAX_NAME = 200;

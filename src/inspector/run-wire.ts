@@ -2,7 +2,7 @@
 // Field names are those of the JSON; times are epoch milliseconds. Texts are redacted and cut before they leave.
 
 import type { RunState } from '../../actors/runs/run-state.ts';
-import type { ShownStep } from '../../actors/runs/shown-step.ts';
+import type { ShownStep } from '../../actors/runs/step-for-people.ts';
 import type { ApprovalState } from '../../actors/store/approval.ts';
 
 /** One line of the list of runs. */

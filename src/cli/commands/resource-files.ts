@@ -46,11 +46,11 @@ function agentInFile({ name, description, model, runtime, file }: Agent) {
   };
 }
 
-export const fleetInFile = (fleet: Fleet) => ({ ...fleetRecord(fleet), file: fleet.file });
+const fleetInFile = (fleet: Fleet) => ({ ...fleetRecord(fleet), file: fleet.file });
 
-export const flowInFile = (flow: Flow) => ({ ...flowRecord(flow), file: flow.file });
+const flowInFile = (flow: Flow) => ({ ...flowRecord(flow), file: flow.file });
 
-export const flowDetailsInFile = (flow: Flow) => ({ ...flowDetails(flow), file: flow.file });
+const flowDetailsInFile = (flow: Flow) => ({ ...flowDetails(flow), file: flow.file });
 
 export type TriggerInFile = ReturnType<typeof triggerInFile>;
 export type AgentInFile = ReturnType<typeof agentInFile>;

@@ -7,7 +7,7 @@ import type { RunNode } from '../../../actors/runs/run-nodes.ts';
 import { waitsFor } from '../../../actors/runs/run-state.ts';
 import type { RawStep, StepPage } from '../../../actors/runs/runs.ts';
 import type { RunAnswer, ShownRun } from '../../../actors/runs/shown-run.ts';
-import type { ShownStep } from '../../../actors/runs/shown-step.ts';
+import type { ShownStep } from '../../../actors/runs/step-for-people.ts';
 
 const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
 
