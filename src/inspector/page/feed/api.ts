@@ -81,8 +81,12 @@ export interface RunsAsked {
 /** The newest runs. */
 export function runs({ state, whom, limit }: RunsAsked): Promise<RunList> {
   const [, kind = '', name = ''] = /^(\w+) (.+)$/s.exec(whom) ?? [];
-  const filter = [['state', state] as const, [kind, name] as const].filter(([, value]) => value !== '');
-  return get(`/inspector/runs?${new URLSearchParams([...filter, ['limit', `${limit}`]])}`);
+  const asked: [name: string, value: string][] = [
+    ['state', state],
+    [kind, name],
+  ];
+  const given = asked.filter(([, value]) => value !== '');
+  return get(`/inspector/runs?${new URLSearchParams([...given, ['limit', `${limit}`]])}`);
 }
 
 /** Rejects with the gateway's words where it is none. */
