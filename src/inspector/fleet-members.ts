@@ -16,6 +16,9 @@ const states: Readonly<Record<string, string>> = {
   dropped: 'dropped',
 };
 
+/** One that has failed is asked again where its run is retried. */
+const begins: ReadonlySet<unknown> = new Set(['entered', 'retried']);
+
 export class FleetMembers {
   readonly #excerpt: (text: string, maxChars: number) => string;
   /** By the path of what asks the fleet and a slash; '' for the fleet that runs. */
@@ -41,7 +44,13 @@ export class FleetMembers {
       if (!path.startsWith(prefix)) continue;
       const [name = ''] = path.slice(prefix.length).split('/');
       const before = this.#members.get(prefix + name);
-      if (before === undefined || before.ended_at !== null) continue;
+      if (before === undefined) continue;
+      if (before.state === 'failed' && path === before.path && begins.has(row.kind))
+        this.#members.set(path, {
+          ...NOBODY,
+          ...{ path, name, state: 'working', started_at: before.started_at },
+        });
+      if (before.ended_at !== null) continue;
       const own = path === before.path ? states[String(row.kind)] : undefined;
       // Whatever else it writes: it is at work.
       const state = own ?? (row.kind === 'kept' ? before.state : 'working');

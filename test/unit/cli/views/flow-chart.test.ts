@@ -116,7 +116,7 @@ function anyFlow(depth: number): fc.Arbitrary<Chart> {
   );
 }
 
-test('whatever stands in a flow, each line of its chart is of the grammar, and arrows are between nodes that are there', () => {
+test('FLC1 FLC2 whatever stands in a flow, each line of its chart is of the grammar, and arrows are between nodes that are there', () => {
   fc.assert(
     fc.property(anyFlow(2), (flow) => {
       const [begin, title = '', end, head, ...lines] = flowChart(flow).trimEnd().split('\n');
