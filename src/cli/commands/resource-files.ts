@@ -4,8 +4,6 @@
 import { hasError } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
-import type { Fleet } from '../../../config/resources/fleets/fleet.ts';
-import type { Flow } from '../../../config/resources/flows/flow.ts';
 import { type LoadedResources, loadResources } from '../../../config/resources/load-resources.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
@@ -45,12 +43,6 @@ function agentInFile({ name, description, model, runtime, file }: Agent) {
     file,
   };
 }
-
-const fleetInFile = (fleet: Fleet) => ({ ...fleetRecord(fleet), file: fleet.file });
-
-const flowInFile = (flow: Flow) => ({ ...flowRecord(flow), file: flow.file });
-
-const flowDetailsInFile = (flow: Flow) => ({ ...flowDetails(flow), file: flow.file });
 
 export type TriggerInFile = ReturnType<typeof triggerInFile>;
 export type AgentInFile = ReturnType<typeof agentInFile>;

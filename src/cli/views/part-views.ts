@@ -88,7 +88,8 @@ export function partWords(step: ReadableStep): readonly string[] {
 /** `check has begun`: what a run from a terminal says of its parts; undefined for what is not worth a line. */
 export function partLine(step: ReadableStep): string | undefined {
   const { part = '', kind, waiting_for: waitsFor, until, reason = '', turn, taken = [] } = step;
-  const untilText = typeof until === 'string' ? ` until ${until.slice(0, 19)}Z` : '';
+  const time = typeof until === 'string' ? `${until.slice(0, 19)}Z` : undefined;
+  const untilText = time === undefined ? '' : ` until ${time}`;
   switch (kind) {
     case 'entered':
       return `${part} has begun`;
@@ -100,7 +101,7 @@ export function partLine(step: ReadableStep): string | undefined {
     case 'parked':
       return `${part} waits${waitsFor === 'approval' ? ' for approval' : ''}${untilText}`;
     case 'again':
-      return `${part} has failed, and is tried again${untilText}: ${reason}`;
+      return `${part} has failed, and is tried again${time === undefined ? '' : ` at ${time}`}: ${reason}`;
     case 'left':
       return `${part} is done${taken.length === 0 ? '' : `, and leads to ${taken.join(', ')}`}`;
     case 'ended':

@@ -212,6 +212,23 @@ test('of a gateway: a flow waits for people, is shown with its nodes, goes on af
     expect(shown).toMatch(/^answer\nBy ada\.$/m);
   });
   expect((await following).stdout).toBe('Shipped 1 to staging.\n');
+  const events = await fetch(`${gateway.url}/flows/deploy/runs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify({ parameters: { version: 2 } }),
+  });
+  const told = [...(await events.text()).matchAll(/^event: part\ndata: (.*)$/gm)].map(([, data = '']) => {
+    const { part, kind } = JSON.parse(data) as { readonly part: string; readonly kind: string };
+    return `${part} ${kind}`;
+  });
+  const turn = (n: number) => [
+    ...['poll turn', `poll#${n}/look entered`, `poll#${n}/look left`],
+    ...[`poll#${n}/soak entered`, `poll#${n}/soak parked`, `poll#${n}/soak left`],
+  ];
+  expect(told).toEqual([
+    ...['check entered', 'check left', 'poll entered', ...turn(1), ...turn(2)],
+    ...['poll left', 'told entered', 'told left'],
+  ]);
   await run('run', 'fleet', 'both', '--input', 'well?');
   const listed = (await run('runs', 'list', '--flow', 'ship')).stdout.trimEnd().split('\n');
   expect(listed).toHaveLength(2);
