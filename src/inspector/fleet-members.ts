@@ -16,9 +16,6 @@ const states: Readonly<Record<string, string>> = {
   dropped: 'dropped',
 };
 
-/** One that has failed is asked again where its run is retried. */
-const begins: ReadonlySet<unknown> = new Set(['entered', 'retried']);
-
 export class FleetMembers {
   readonly #excerpt: (text: string, maxChars: number) => string;
   /** By the path of what asks the fleet and a slash; '' for the fleet that runs. */
@@ -45,13 +42,15 @@ export class FleetMembers {
       const [name = ''] = path.slice(prefix.length).split('/');
       const before = this.#members.get(prefix + name);
       if (before === undefined) continue;
-      if (before.state === 'failed' && path === before.path && begins.has(row.kind))
-        this.#members.set(path, {
-          ...NOBODY,
-          ...{ path, name, state: 'working', started_at: before.started_at },
-        });
-      if (before.ended_at !== null) continue;
-      const own = path === before.path ? states[String(row.kind)] : undefined;
+      if (row.kind === 'retried' && path === before.path && before.state !== 'done') {
+        const { name: own, started_at } = before;
+        this.#members.set(path, { ...NOBODY, path, name: own, started_at, state: 'working' });
+        continue;
+      }
+      // Below it stand the questions of a manager: each has an end of its own, and there may be another one.
+      const isQuestion = path !== before.path;
+      if (before.ended_at !== null && !isQuestion) continue;
+      const own = states[String(row.kind)];
       // Whatever else it writes: it is at work.
       const state = own ?? (row.kind === 'kept' ? before.state : 'working');
       this.#members.set(before.path, this.#moved(before, row, at, state, this.#fields.get(prefix)));
@@ -75,7 +74,7 @@ export class FleetMembers {
   #moved(before: MemberRow, row: Row, at: number, state: string, field: string | undefined): MemberRow {
     const started_at = before.started_at ?? at;
     if (state === 'idle' || state === 'working' || state === 'waiting')
-      return { ...before, state, started_at };
+      return { ...before, state, started_at, ended_at: null };
     return {
       ...before,
       ...{ state, started_at, ended_at: at },

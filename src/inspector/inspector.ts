@@ -11,7 +11,8 @@
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
 //   GET  /inspector/dead-deliveries     the last events that were given up, without what came in them
 //   GET  /inspector/waiting-deliveries  the last that are parked, with what they wait for
-//   GET  /inspector/runs, /approvals, /agents   all of these; /inspector/runs/ID one run, and …/feed tells of it as it goes on
+//   GET  /inspector/runs, /approvals, /agents   all of these; /inspector/runs/ID one run, and …/feed tells of it as it goes on;
+//        /inspector/flows/NAME one flow
 //   POST /inspector/servers/ID/start, …/stop, /inspector/triggers/NAME/pause, …/resume, /inspector/runs/ID/cancel, …/retry,
 //        /inspector/approvals/ID/approve, …/deny, and /inspector/reload, with inspector.commands only
 //

@@ -12,6 +12,9 @@ const MAX_TEXT = 500;
 const NO_GRAPH: DrawnGraph = { nodes: [], connections: [] };
 const NO_FLEET: FleetRow['fleet'] = { mode: '', vote: null, aggregation: null, members: [] };
 
+/** A page asks for all of them again and again. */
+const drawings = new WeakMap<Flow, DrawnGraph>();
+
 export function fleetRow(fleet: Fleet, counts: AgentCounts, redactor: Redactor): FleetRow {
   const { name, description, definition } = fleet;
   return {
@@ -29,7 +32,8 @@ export function flowRow(flow: Flow, counts: AgentCounts, redactor: Redactor): Fl
 
 export function flowDrawing(flow: Flow, counts: AgentCounts, redactor: Redactor): FlowDrawing {
   const { name, description, parameters, definition } = flow;
-  const graph = drawnGraph(definition, excerptOf(redactor)) ?? NO_GRAPH;
+  const graph = drawings.get(flow) ?? drawnGraph(definition, excerptOf(redactor)) ?? NO_GRAPH;
+  drawings.set(flow, graph);
   return {
     name,
     description: shown(description, redactor),

@@ -1,7 +1,8 @@
 // What a page that shows a run of a flow or a fleet draws: the plan that the run began with, and how far its nodes and members have come.
 // It is told all rows of the journal, in order, and says what has changed since it said so last.
 //
-// RPC1  texts are redacted and cut before anything keeps them; of a run as much is kept as its plan has nodes and members.
+// RPC1  texts are redacted and cut before anything keeps them. Of a run as much is kept as its plan has nodes and members, and of each row
+//       of a part that it was there.
 
 import type { Redactor } from '../../actors/redact.ts';
 import { redactedJson } from '../../actors/redacted-json.ts';
@@ -19,6 +20,11 @@ interface Noted {
   readonly approval?: string | undefined;
   readonly taken?: readonly number[] | undefined;
 }
+
+/** Rows of a flow about its nodes; what else the parts write says no more than that they are at work. */
+const flowKinds: ReadonlySet<unknown> = new Set(
+  'entered again waits parked turn left failed retried'.split(' '),
+);
 
 const MAX_TEXT = 2_000;
 const MAX_PARAMETERS = 32;
@@ -44,7 +50,7 @@ export class RunPicture {
     const path = typeof row.in === 'string' ? row.in : undefined;
     if (path === undefined) this.#begin(row);
     else {
-      this.#nodes?.add(step);
+      this.#nodes?.add(shortened(step, path, row));
       this.#members.take(path, row, step.at);
       this.#note(path, row);
     }
@@ -141,7 +147,9 @@ export class RunPicture {
         approval: node.type === 'Approval' ? (approval ?? null) : null,
         why: node.why === undefined ? null : this.#excerpt(node.why, MAX_TEXT),
         ...{ started_at: node.startedAt ?? null, ended_at: node.endedAt ?? null },
-        ...{ taken: taken ?? null, input: input ?? null, output: output ?? null },
+        // What a failure has taken back was not given.
+        ...(node.state === 'done' ? { taken: taken ?? null, output: output ?? null } : NOTHING),
+        input: input ?? null,
       };
     });
   }
@@ -152,6 +160,14 @@ export class RunPicture {
     this.#told.set(key, text);
     return true;
   }
+}
+
+const NOTHING = { taken: null, output: null };
+
+/** Without what nodes are not told of: it is kept for each page, and may be long. */
+function shortened({ at, text }: Step, path: string, { kind }: Row): Pick<Step, 'at' | 'text'> {
+  if (kind === 'entered' || !flowKinds.has(kind)) return { at, text: JSON.stringify({ in: path, kind }) };
+  return { at, text };
 }
 
 /** Who has asked the fleet of that member. */
