@@ -30,4 +30,6 @@ const server = createServer(async (request, response) => {
 });
 
 const port = Number(process.argv[2] ?? 8792);
-server.listen(port, '127.0.0.1', () => console.log(`takes deployments at http://127.0.0.1:${port}/`));
+server.listen(port, '127.0.0.1', () =>
+  console.log(`takes deployments at http://127.0.0.1:${server.address().port}/`),
+);

@@ -28,6 +28,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/terminal-text',
     'cli/try',
     'cli/register',
+    'flows/flow-validated',
   ],
   'programs and libraries without a gateway': [
     'actors/child-records',
@@ -103,6 +104,9 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'mcp/abandoned-sessions',
     'automation/agent-runs-killed',
     'automation/approvals',
+    'flows/flow-in-a-chat',
+    'flows/flow-killed-at-rows',
+    'flows/flow-runs',
     'automation/automation-killed',
     'automation/businessmessenger-killed',
     'automation/businessmessenger-platform',
@@ -160,6 +164,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
 /** The slowest, which begin first: one of them that began last would run alone for a minute. */
 const slow = [
   'whole/soak',
+  'flows/flow-killed-at-rows',
   'http/http-seam',
   'whole/conformance',
   'inspector/inspector-automation',
