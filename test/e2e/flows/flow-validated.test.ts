@@ -39,7 +39,7 @@ test('cycles, unknown names within expressions, nodes that nothing leads to, and
     'bad.yaml:9:56: spec.nodes[2].config.text: unknown variable: stepz',
     'bad.yaml:10:13: spec.nodes[3].id: nothing leads to alone, and it leads nowhere',
     'bad.yaml:11:27: spec.nodes[4].type: programs are not run from flows: put it into a tool server, and write a Tool',
-    'bad.yaml:14:40: spec.connections[0].when: gives int, and should give bool',
-    'bad.yaml:16:26: spec.connections[2].to: leads back: first → second → third → first; what is to be done again stands in a Loop',
+    'bad.yaml:13:40: spec.connections[0].when: gives int, and should give bool',
+    'bad.yaml:15:26: spec.connections[2].to: leads back: first → second → third → first; what is to be done again stands in a Loop',
   ]);
 });
