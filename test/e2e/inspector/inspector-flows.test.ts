@@ -238,13 +238,17 @@ describe('a run of a flow in the inspector', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(viewport.width);
   });
 
-  test('is cancelled, and then says what was dropped and what was never reached', async () => {
+  test('is cancelled, says what was dropped and what was never reached, and goes on where it was', async () => {
     const { page } = await open();
     await page.goto(viewOf(id));
     await page.getByRole('button', { name: 'Cancel' }).press('Enter');
     await isIn(page, 'soak', 'dropped');
     await isIn(page, 'told', 'not reached');
-    await page.getByRole('button', { name: 'Go on where it was' }).waitFor();
+    await page.getByRole('button', { name: 'Go on where it was' }).press('Enter');
+    await isIn(page, 'soak', 'waiting');
+    expect(await line(page, 'check').textContent()).toContain('done');
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+    await isIn(page, 'soak', 'dropped');
   });
 
   test('that was denied goes the other way', async () => {
