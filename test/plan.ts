@@ -28,6 +28,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/terminal-text',
     'cli/try',
     'cli/register',
+    'cli/flow-commands',
     'flows/flow-validated',
   ],
   'programs and libraries without a gateway': [
@@ -157,6 +158,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'the page of the inspector; its addresses and streams have tests of their own': [
     'inspector/inspector',
     'inspector/inspector-automation',
+    'inspector/inspector-flows',
     'inspector/inspector-runs',
   ],
 };

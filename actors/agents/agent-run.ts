@@ -201,7 +201,7 @@ export class AgentRun {
     const { context, runtime, journal, job } = this.#options;
     const { approvals } = context;
     if (approvals !== undefined)
-      return parkAsking(calls, approvals, runtime.policy, { event: job.event.id, journal });
+      return parkAsking(calls, approvals, runtime.policy, { agent: job.agent, event: job.event.id, journal });
     const text = 'not called: it has to be approved, and nobody can be asked here';
     for (const { id } of calls)
       journal.add({ kind: 'result', id, text, isError: true, how: 'refused', tookMs: 0 });
@@ -214,7 +214,7 @@ export class AgentRun {
       throw new HandlerError(`agent ${job.agent} waits for an approval, and nobody can be asked here`, {
         isFinal: true,
       });
-    return parkUndecided(ids, context.approvals, { event: job.event.id, journal });
+    return parkUndecided(ids, context.approvals, { agent: job.agent, event: job.event.id, journal });
   }
 
   #leftMs(): number {

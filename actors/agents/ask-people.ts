@@ -19,6 +19,7 @@ import type { RunJournal } from './run-journal.ts';
 const SHORTEST_WAIT_MS = 250;
 
 interface Waiting {
+  readonly agent: string;
   /** The event that the run is of. */
   readonly event: string;
   readonly journal: RunJournal;
@@ -32,7 +33,10 @@ export async function parkAsking(
   waiting: Waiting,
 ): Promise<Parked> {
   const ask = ({ tool, args }: PlannedCall): Promise<AskedApproval> =>
-    approvals.ask({ ...requestOf(tool, args), title: `${tool.server}/${tool.tool}`, who });
+    approvals.ask({
+      ...requestOf(tool, args),
+      ...{ agent: waiting.agent, title: `${tool.server}/${tool.tool}`, who },
+    });
   const asked = await Promise.all(calls.map(ask));
   waiting.journal.add(
     ...asked.map(({ id }, n): JournalRow => ({ kind: 'asked', approval: id, call: calls[n]?.id })),

@@ -5,9 +5,9 @@
 
 import { createHash } from 'node:crypto';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import { canonicalJson } from '../../machines/canonical-json.ts';
 import type { OutboundTarget } from '../outbound/outbound-message.ts';
 import type { StoredApproval } from '../store/approval.ts';
-import { canonicalJson } from './canonical-json.ts';
 import type { ApprovalRequest } from './run-approvals.ts';
 
 /** Somebody of a platform, as it calls them. The same name elsewhere is somebody else. */

@@ -22,15 +22,20 @@ export async function channelPlace(
 ): Promise<AskedAt | undefined> {
   const elsewhere = otherPlatform(trigger, channel, places);
   if (elsewhere === undefined && adapter.outbound === undefined) return undefined;
-  const { platform, account } = accountOf(adapter, trigger);
   const target = await (elsewhere === undefined
-    ? adapter.outbound?.destination?.(trigger, `${platform}/${account}/${channel.replace(/^#/, '')}`)
+    ? ofAccount({ adapter, trigger }, channel)
     : elsewhere.adapter.outbound?.destination?.(elsewhere.trigger, channel));
   if (target !== undefined) return { ...(elsewhere ?? { adapter, trigger }), target };
   throw new HandlerError(
     `nobody can be asked or told: ${trigger.type} knows no way to ${what} ${JSON.stringify(channel.slice(0, 200))}; it is written as the id of a channel of the trigger's account, or whole as agents are told a conversation`,
     { isFinal: true },
   );
+}
+
+/** Of a channel that is written without them. */
+function ofAccount({ adapter, trigger }: Speaker, channel: string) {
+  const { platform, account } = accountOf(adapter, trigger);
+  return adapter.outbound?.destination?.(trigger, `${platform}/${account}/${channel.replace(/^#/, '')}`);
 }
 
 /** Of a channel that is written with its platform and account. */

@@ -10,6 +10,8 @@ import type { ApprovalState } from '../store/approval.ts';
 
 export interface ApprovalRequest {
   readonly kind: 'command' | 'tool' | 'node';
+  /** Who wants it, where that is only a part of the run. */
+  readonly agent?: string | undefined;
   /** A line for people: `/deploy staging`, `files/write_file`. */
   readonly title: string;
   /** What is approved is exactly this. `input` is all that was said with it. */

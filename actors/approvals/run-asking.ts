@@ -47,8 +47,8 @@ export class RunAsking implements RunApprovals {
   }
 
   async ask(request: ApprovalRequest): Promise<AskedApproval> {
-    const { event, agent, trigger, inbound, mostMs = Number.POSITIVE_INFINITY } = this.#run;
-    const { kind, title, command, tool, node, who } = request;
+    const { event, trigger, inbound, mostMs = Number.POSITIVE_INFINITY } = this.#run;
+    const { kind, title, command, tool, node, who, agent = this.#run.agent } = request;
     const id = randomUUID();
     const origin = { id, run: event.id };
     const seconds = who.approval_timeout_seconds;

@@ -8,6 +8,7 @@
 // FP6  a fleet that has failed and goes on asks whoever had no answer; answers stay.
 
 import type { Consensus, Fleet, FleetMember } from '../../config/resources/fleets/fleet.ts';
+import { canonicalJson } from '../canonical-json.ts';
 import { type Verdict, type Vote, verdictOf } from './ballot.ts';
 import { type Answer, afterAnswer, withAnswers } from './member-input.ts';
 import type { MemberRow } from './rows.ts';
@@ -193,7 +194,7 @@ function decidedData(
 function voteOf(answer: Answer | undefined, field: string): Vote {
   const { data } = answer ?? {};
   if (typeof data !== 'object' || data === null || !Object.hasOwn(data, field)) return undefined;
-  return JSON.stringify((data as Readonly<Record<string, unknown>>)[field]);
+  return canonicalJson((data as Readonly<Record<string, unknown>>)[field]);
 }
 
 function ballotText(voters: readonly FleetMember[], members: Members, field: string): string {

@@ -62,7 +62,8 @@ export function readManualEvent(event: StoredEvent): InboundEvent {
     platform: 'manual',
     triggers: [trigger],
     names: [],
-    text: words === '' ? undefined : words,
+    // A flow may be asked without a word, and then there is none.
+    text: words === '' && !trigger.startsWith('flow/') ? undefined : words,
     commandRest: command === '' ? undefined : command.replace(/^\S+\s*/, ''),
     channel: undefined,
     user,

@@ -3,7 +3,7 @@
 import type { ApprovalList, ApprovalRecord } from '../api/api-responses.ts';
 import type { Paint, Style } from './paint.ts';
 import { type Column, table } from './table.ts';
-import { jsonForTerminal, printable } from './terminal-text.ts';
+import { jsonForTerminal, printable, printableLines } from './terminal-text.ts';
 
 const styles: Readonly<Record<ApprovalRecord['state'], Style>> = {
   pending: 'busy',
@@ -37,12 +37,13 @@ export function approvalLine({ id, state }: Pick<ApprovalRecord, 'id' | 'state'>
 }
 
 export function approvalPage(approval: ApprovalRecord, paint: Paint): string[] {
-  const { requested_by: asked, command, tool, comment } = approval;
+  const { requested_by: asked, node, comment } = approval;
   const entries: readonly (readonly [string, string | null])[] = [
     ['approval', approval.id],
     ['state', paint(styles[approval.state], approval.state)],
     [approval.kind, printable(approval.title)],
-    ['agent', printable(approval.agent)],
+    [node === null ? 'agent' : 'flow', printable(approval.agent)],
+    ['step', node === null ? null : printable(node.id)],
     ['run', printable(approval.run)],
     ['requested by', asked === null ? '-' : printable([asked.user, ...asked.aliases].join(', '))],
     ['requested', approval.requested_at],
@@ -54,8 +55,14 @@ export function approvalPage(approval: ApprovalRecord, paint: Paint): string[] {
     ['digest', approval.digest],
   ];
   const lines = entries.flatMap(([name, text]) => (text === null ? [] : [`${name.padEnd(12)}  ${text}`]));
+  return [...lines, '', ...wholeRequest(approval)];
+}
+
+/** All that is to be approved. */
+function wholeRequest({ command, tool, node }: ApprovalRecord): readonly string[] {
+  if (node !== null) return ['message', printableLines(node.message)];
   const whole = JSON.stringify(tool === null ? command : tool.arguments, null, 2) ?? 'null';
-  return [...lines, '', tool === null ? 'command' : 'arguments', jsonForTerminal(whole)];
+  return [tool === null ? 'command' : 'arguments', jsonForTerminal(whole)];
 }
 
 function decidedBy({ decided_by, decided_name, via }: ApprovalRecord): string {

@@ -7,7 +7,7 @@ const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new
 
 /** One approval, with all that is to be approved. */
 export function approvalRecord({ body, decision, ...approval }: ShownApproval) {
-  const { kind, title, command, tool, digest, agent, requestedBy, rights } = body;
+  const { kind, title, command, tool, node, digest, agent, requestedBy, rights } = body;
   return {
     id: approval.id,
     state: approval.state,
@@ -18,6 +18,7 @@ export function approvalRecord({ body, decision, ...approval }: ShownApproval) {
     title,
     command: command ?? null,
     tool: tool ?? null,
+    node: node ?? null,
     digest,
     requested_by: requestedBy === undefined ? null : personRecord(requestedBy),
     approvers: rights.approvers,

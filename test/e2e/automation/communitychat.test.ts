@@ -187,7 +187,7 @@ describe.concurrent('somebody', () => {
     await eventually(() => expect(program.requests.some(({ body }) => body.input === 'held')).toBe(true));
     await act(command('agent', { action: 'status' }), channel);
     await eventually(() => expect(platform.textsIn(channel)).toEqual([expect.stringContaining('desk')]));
-    await act(command('flow', { workflow: 'nightly-x' }), channel);
+    await act(command('flow', { workflow: 'nightly-x', action: 'show' }), channel);
     await eventually(() => expect(platform.textsIn(channel)[1]).toContain('nightly-x'));
     expect(platform.thinkingIn(channel)).toBe(1);
     release();

@@ -171,6 +171,8 @@ async function lived(specOf: (own: string) => object, at: string): Promise<Lived
   const approving = approveAll(gateway);
   if (at === 'never') {
     await hasEnded(gateway);
+    // A message whose answer a kill has cut off may be sent again.
+    await atRest(gateway);
     await gateway.stop('SIGKILL');
   }
   await gateway.exited;
