@@ -109,12 +109,14 @@ const waiting = (own: string) => ({
       text: 'approved: {{ steps.ask.output.decision }}, {{ steps.each.output.count }} turns',
     }),
     node('never', 'Response', { text: 'this is said by nobody' }),
+    node('end', 'End', { output: '{{ steps.each.output.count }}' }),
   ],
   connections: [
     ...chain('start', 'begun', 'each', 'fork', 'soak', 'join'),
     ...chain('fork', 'ask', 'join', 'which'),
     { from: 'which', to: 'told', when: "steps.ask.output.decision == 'approved'" },
     { from: 'which', to: 'never', when: 'else' },
+    { from: 'told', to: 'end' },
   ],
 });
 

@@ -6,6 +6,7 @@ import type { Handler, Job } from '../../../../../actors/handlers/handler.ts';
 import { chatFilters } from '../../../../../actors/inbox/chat-filters.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
 import type { Binding, ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { until } from '../../../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { WaitingChat, type WaitingChatOptions } from '../../../../fixtures/automation/waiting-chat.ts';
@@ -145,6 +146,60 @@ describe('an agent is asked', () => {
     const event = here.event('held', { triggers: ['chat', 'staff'], names: ['agent'], parameters });
     await here.deliveries.accept(event);
     expect(await here.reached('held', 'held')).toMatchObject({ trigger: 'staff' });
+  });
+});
+
+describe('a fleet and a flow', () => {
+  const to = (command: string, target: Binding['target']): Binding => ({
+    ...{ command, target, description: undefined, parameters: [] },
+  });
+  const leadingOn = {
+    ...leading('chat', 'desk'),
+    commands: [
+      to('review', { kind: 'fleet', name: 'review' }),
+      to('deploy', { kind: 'flow', name: 'deploy' }),
+    ],
+  };
+  async function here() {
+    const flows = [
+      {
+        ...(await flowOf(`  description: Ships it
+  parameters: [{ name: version, required: true }, { name: place, default: here }]
+  nodes: [{ id: ship, type: Wait, config: { seconds: 1 } }]
+`)),
+        name: 'deploy',
+      },
+    ];
+    return begin({ triggers: [leadingOn], flows, fleets: ['review'] });
+  }
+  const run = { action: 'run' };
+
+  test('are listed', async () => {
+    const room = await here();
+    expect(await call(room, 'fleet', { action: 'status' })).toBe('Fleets: review.\nNothing is at work here.');
+    expect(await call(room, 'flow')).toBe('Flows: deploy.\nNothing is at work here.');
+    expect(await call(room, 'flow', { workflow: 'deploy', action: 'show' })).toBe(
+      'deploy: Ships it\nIt takes version (required), place.\nSteps: ship.',
+    );
+  });
+
+  test('are asked by their names, a flow with its parameters', async () => {
+    const room = await here();
+    expect(await call(room, 'fleet', { ...run, fleet: 'review', input: 'look' })).toBe('review heard: look');
+    const flow = { ...run, workflow: 'deploy', parameters: 'version=2.4.1' };
+    expect(await call(room, 'flow', flow)).toContain('deploy heard');
+    expect(asked[1]?.parameters).toEqual({ version: '2.4.1', place: 'here' });
+  });
+
+  test('are told of where something is missing, or nothing leads to them', async () => {
+    const room = await here();
+    expect(await call(room, 'flow', { ...run, workflow: 'deploy' })).toMatch(
+      /^A parameter is missing:\n- version/,
+    );
+    expect(await call(room, 'fleet', { ...run, fleet: 'reviews', input: 'look' })).toBe(
+      'There is no fleet "reviews" here. Fleets that can be asked: review.',
+    );
+    expect(asked).toEqual([]);
   });
 });
 
