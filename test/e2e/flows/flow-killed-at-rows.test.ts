@@ -247,9 +247,7 @@ async function atEachCommit(
   judge('never', calm);
   const commits = Array.from({ length: calm.commits }, (_, n) => n + 1);
   const chosen = commits.filter((n) => n % EVERY === calm.commits % EVERY);
-  const places = chosen.flatMap((n) =>
-    n % 6 === 0 ? [`before ${n}`, `after ${n}`] : [`before ${n}`],
-  );
+  const places = chosen.flatMap((n) => (n % 6 === 0 ? [`before ${n}`, `after ${n}`] : [`before ${n}`]));
   const next = places.values();
   const worked = Array.from({ length: AT_ONCE }, async () => {
     for (const at of next) judge(at, await lived(specOf, at));
