@@ -164,14 +164,15 @@ export class Runs {
     let settled = next();
     try {
       const isNew = await this.#accept(event);
-      for (let isLooked = isNew; ; isLooked = true) {
-        const reply = isLooked ? await settled : undefined;
-        if (isLooked) settled = next();
+      for (let isAwaited = isNew; ; isAwaited = !isAwaited) {
+        const reply = isAwaited ? await settled : undefined;
         const now = await this.answer(event.id);
         // The record has no more than the beginning of a long answer, and nothing that came beside it.
         if (now.state === 'done' && reply !== undefined)
           return { ...now, answer: reply.text, data: reply.data ?? now.data };
         if (hasEnded(now.state) || leftMs() === 0 || !goesOnWithin(now, leftMs())) return now;
+        // It is looked at once more before that is waited for: it may have gone on meanwhile.
+        if (isAwaited) settled = next();
       }
     } finally {
       waiting.abort();
