@@ -4,8 +4,9 @@
 // MD1  HTML is text; `<br>`, as it stands in cells of tables, is the end of a line.
 // MD2  a line that defines a link is left out where the link is used, and is text otherwise.
 // MD3  what is nested deeper than anybody nests is text as it was written: the parser would drop it.
+// MD4  cells beyond the last column of a table stand in its last cell.
 
-import MarkdownIt, { type StateBlock, type StateInline, type Token } from 'markdown-it';
+import MarkdownIt, { type StateBlock, type StateCore, type StateInline, type Token } from 'markdown-it';
 
 /** Of the parser's levels: a quotation is one of them, a list two. Well below those at which the parser gives up. */
 const MAX_LEVEL = 30;
@@ -21,6 +22,7 @@ parser.linkify.add('ftp:', null).add('//', null).add('mailto:', null);
 parser.block.ruler.at('reference', definition);
 parser.block.ruler.before('table', 'too-deep', tooDeep);
 parser.inline.ruler.before('autolink', 'break', lineBreak);
+parser.core.ruler.after('block', 'excess-cells', excessCells);
 
 export type { Token };
 
@@ -66,6 +68,33 @@ function tooDeep(state: StateBlock, startLine: number, endLine: number, isSilent
   state.push('paragraph_close', 'p', -1);
   state.line = end;
   return true;
+}
+
+function excessCells({ tokens, src }: StateCore): void {
+  let lines: readonly string[] | undefined;
+  let rowLine = 0;
+  let cells: Token[] = [];
+  for (const [i, token] of tokens.entries()) {
+    if (token.type === 'tr_open') {
+      rowLine = token.map?.[0] ?? 0;
+      cells = [];
+    } else if (token.type === 'td_open') cells.push(tokens[i + 1] as Token);
+    else if (token.type === 'tr_close' && cells.length > 0) {
+      lines ??= src.split('\n');
+      const excess = writtenCells(lines[rowLine] ?? '').slice(cells.length);
+      const last = cells.at(-1) as Token;
+      if (excess.length > 0) last.content = [last.content, ...excess].join(' | ');
+    }
+  }
+}
+
+/** Of a line of a table's body, within quotations or not. */
+function writtenCells(line: string): readonly string[] {
+  const row = line.replace(/^[\s>]+/, '').trim();
+  const cells = row.split(/(?<!\\)\|/);
+  if (cells[0] === '') cells.shift();
+  if (cells.at(-1) === '') cells.pop();
+  return cells.map((each) => each.replaceAll('\\|', '|').trim());
 }
 
 const lineBegin = ({ bMarks, tShift }: StateBlock, line: number) => (bMarks[line] ?? 0) + (tShift[line] ?? 0);

@@ -225,6 +225,12 @@ describe('Markdown', () => {
     ]);
   });
 
+  test('keeps the cells of a row that has more of them than the table has columns (MD4)', () => {
+    const cells = (markdown: string) => JSON.stringify(contentOf(markdown)).match(/(?<="text":")[^"]*/g);
+    expect(cells('|a|b|\n|-|-|\n|c|d|e \\| f|g|\n|h')).toEqual(['a', 'b', 'c', 'd | e | f | g', 'h']);
+    expect(cells('> > |a|b|\n> > |-|-|\n> > |c|d|e|')?.at(-1)).toBe('d | e');
+  });
+
   test('shows HTML, mentions and entities as what they are written (MD1)', () => {
     expect(contentOf('<details>\n<b>x</b> <!-- y --> @ada [~accountid:1] &lt;&amp;')).toEqual([
       p(text('<details>'), br, text('<b>x</b> <!-- y --> @ada [~accountid:1] <&')),
@@ -319,7 +325,7 @@ describe('whatever is written', () => {
           at = found + piece.length;
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 1_000, examples: [[['w0x', '|-|', '\n|-|-|\n', '*', '|-|', 'w0x']]] },
     );
   });
 
