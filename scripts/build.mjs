@@ -3,12 +3,13 @@
 // browser, and pino-pretty is loaded on a terminal only. The store's worker is a script of its own: it runs in a thread, and only where there is a store.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { buildPage } from './build-page.mjs';
+import { licencesOf } from './third-party.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 const { values } = parseArgs({ options: { outdir: { type: 'string', default: 'dist' } } });
@@ -23,6 +24,8 @@ const entries = {
   'tool-servers/browser': 'tool-servers/browser/main.ts',
   'tool-servers/repository-host': 'tool-servers/repository-host/main.ts',
 };
+/** By platform, processor and the number of Node's ABI: 115 is Node 20, 127 is Node 22. */
+const SHIPPED_ADDON = /^uws_(linux|darwin|win32)_(x64|arm64)_(115|127)\.node$/;
 /** A file of its own: what the commands need besides would cost every start of the gateway 7 ms. */
 const apart = {
   name: 'commands apart',
@@ -43,6 +46,7 @@ const program = {
   target: 'node20.19',
   format: 'esm',
   sourcemap: true,
+  metafile: true,
   minifySyntax: true,
   external: ['uWebSockets.js', 'pino-pretty', 'libsql', 'playwright-core'],
   plugins: [apart],
@@ -55,11 +59,17 @@ const program = {
 const { main, commands, ...others } = entries;
 // The triggers are a part that is loaded only where there are any; it shares the classes of the rest. So are the commands
 // that start a gateway of their own: most commands only ask one, and start in half the time without it.
-await build({ ...program, entryPoints: { main }, splitting: true });
-await build({ ...program, entryPoints: { commands }, splitting: true });
-await build({ ...program, entryPoints: others });
+const built = [
+  await build({ ...program, entryPoints: { main }, splitting: true }),
+  await build({ ...program, entryPoints: { commands }, splitting: true }),
+  await build({ ...program, entryPoints: others }),
+];
+const addonFiles = shipAddons();
 
 await buildPage(root, join(dist, 'inspector'));
+
+const inputs = [...built.flatMap(({ metafile }) => Object.keys(metafile.inputs)), ...addonFiles];
+writeFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), licencesOf(root, inputs));
 
 const schemas = join(dist, 'schema.build.mjs');
 await build({
@@ -87,4 +97,18 @@ if (existsSync(tsc)) {
       stdio: 'inherit',
     },
   );
+}
+
+/**
+ * The HTTP addon as its package has it, for the versions of Node it covers that are also ours: what is installed has no other
+ * way to it, since the package brings those of older versions as well, and warns of Node 20. Gives where it came from.
+ */
+function shipAddons() {
+  const from = 'node_modules/uWebSockets.js/dist';
+  const to = join(dist, 'uWebSockets.js');
+  mkdirSync(join(to, 'bin'), { recursive: true });
+  const addons = readdirSync(join(root, from, 'bin')).filter((name) => SHIPPED_ADDON.test(name));
+  for (const file of ['index.mjs', 'uws.mjs', ...addons.map((name) => join('bin', name))])
+    cpSync(join(root, from, file), join(to, file));
+  return [`${from}/index.mjs`];
 }

@@ -27,7 +27,13 @@ type UwsModule = typeof import('uWebSockets.js');
 export async function loadUws(): Promise<UwsModule> {
   // Read by the addon when it loads; its own default of 4 kB is less than what one signed token can take.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(MAX_HEADER_BYTES);
-  return await import('uWebSockets.js');
+  try {
+    return await import('uWebSockets.js');
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    // Beside the built program, where that is all there is (scripts/build.mjs).
+    return await import(new URL('./uWebSockets.js/index.mjs', import.meta.url).href);
+  }
 }
 
 /** Gives undefined when the address is refused; uWebSockets.js does not say why. */

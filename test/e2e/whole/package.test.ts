@@ -1,0 +1,92 @@
+// The package as npm would publish it, installed into an empty folder: what people get who have no checkout.
+
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const run = promisify(execFile);
+const app = join(temporaryFolder(), 'app');
+const installed = join(app, 'node_modules', 'actor-gateway');
+/** It is about 121 MB, half of which are addons for HTTP and for the store. */
+const MOST_MEGABYTES = 133;
+
+let said = '';
+beforeAll(async () => {
+  mkdirSync(app);
+  writeFileSync(join(app, 'package.json'), '{"private":true,"type":"module"}');
+  // Without scripts: they build into the folder that other tests use.
+  const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', app];
+  const { stdout } = await run('npm', pack, { cwd: root });
+  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${stdout.trim()}`];
+  const { stdout: out, stderr } = await run('npm', install, { cwd: app });
+  said = out + stderr;
+}, 180_000);
+
+function bytesIn(folder: string): number {
+  const sizes = readdirSync(folder, { recursive: true }).map((name) => {
+    const status = lstatSync(join(folder, String(name)));
+    return status.isFile() ? status.size : 0;
+  });
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+test('is installed without a complaint about this version of Node, and is not large', () => {
+  expect(said).not.toContain('EBADENGINE');
+  expect(bytesIn(join(app, 'node_modules')) / 1e6).toBeLessThan(MOST_MEGABYTES);
+});
+
+test('brings the licences of what is built into it', () => {
+  const licences = readFileSync(join(installed, 'dist', 'THIRD-PARTY-LICENSES.txt'), 'utf8');
+  for (const name of ['@modelcontextprotocol/sdk', 'xstate', 'uWebSockets.js', 'yaml', 'zod'])
+    expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));
+});
+
+test('runs by each of its names, and serves with the fast HTTP server, where Node has it', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { bin } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  for (const name of Object.keys(bin)) {
+    const { stdout } = await run(join(app, 'node_modules', '.bin', name), ['--version'], { cwd: app });
+    expect(stdout.trim()).toBe(version);
+  }
+  writeFileSync(join(app, 'gateway.yaml'), 'listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\n');
+  const server = 'node_modules/actor-gateway/dist/tool-servers/filesystem.js';
+  const files = { command: 'node', args: [server, '.'] };
+  writeFileSync(join(app, 'catalog.yaml'), JSON.stringify({ servers: { files } }));
+  const child = spawn(join(app, 'node_modules', '.bin', 'gateway-http'), ['--config', 'gateway.yaml'], {
+    cwd: app,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let log = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    log += chunk;
+  });
+  await expect.poll(() => log, { timeout: 20_000 }).toContain('gateway is ready');
+  const ready = log.split('\n').find((line) => line.includes('gateway is ready')) ?? '';
+  const { http, address } = JSON.parse(ready);
+  const hasAddon = ['115', '127'].includes(process.versions.modules);
+  expect(http).toBe(hasAddon && process.env.GATEWAY_HTTP !== 'node' ? 'uWebSockets.js' : 'node:http');
+  const asked = await fetch(`http://127.0.0.1:${address.port}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-mcp-server': 'files' },
+    body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+  });
+  expect(await asked.text()).toContain('read_text_file');
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  expect(await closed).toEqual([0, null]);
+});
+
+test('is a library of the program that installed it', async () => {
+  const program = `import { openGateway } from 'actor-gateway';
+    const gateway = await openGateway('gateway.yaml');
+    const { content } = await gateway.call('files', 'list_directory', { path: '.' });
+    console.log(content[0].text);
+    await gateway.stop();`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: app });
+  expect(stdout).toContain('[FILE] catalog.yaml');
+});
