@@ -1,6 +1,7 @@
 // gateway-core: the gateway as a library. Everything exported here is public; examples/embed.mjs uses it.
 
 export { isModern } from '../actors/client/eras/modern-caller.ts';
+export type { InProcessOptions, Tool, ToolResult } from '../actors/client/in-process-client.ts';
 export type { MessageRouter, Origin } from '../actors/client/message-router.ts';
 export type { Outlet, Stream } from '../actors/client/outlet.ts';
 export { ClientSession } from '../actors/client/sessions/session.ts';
@@ -17,4 +18,6 @@ export type { Catalog, RemoteEntry, ServerEntry, StdioEntry } from '../config/ca
 export type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
 export { type Loaded, loadConfig } from '../config/load-config.ts';
 export { ConfigError, formatProblem, type Problem } from '../config/reader/problem.ts';
+export { GatewayTransport, type GatewayTransportOptions } from './library/gateway-transport.ts';
+export { openGateway } from './library/open-gateway.ts';
 export { version } from './version.ts';

@@ -46,6 +46,8 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'tool-servers/filesystem-server-tools',
     'tool-servers/filesystem-server-trees',
     'whole/library',
+    'whole/library-clients',
+    'whole/package',
     'tool-servers/tool-server-program',
     'tool-servers/repository-host-server',
     'tool-servers/repository-host-server-faults',

@@ -7,6 +7,12 @@ import { Aggregate } from '../client/aggregate/aggregate.ts';
 import { Discovery } from '../client/aggregate/discovery.ts';
 import { loadToolFilters } from '../client/aggregate/tool-filter.ts';
 import { EraBridge } from '../client/eras/era-bridge.ts';
+import {
+  InProcessClient,
+  type InProcessOptions,
+  type Tool,
+  type ToolResult,
+} from '../client/in-process-client.ts';
 import { MessageRouter } from '../client/message-router.ts';
 import { Forwarder } from '../client/routing/forwarder.ts';
 import { InFlightLimiter } from '../client/routing/in-flight-limiter.ts';
@@ -67,6 +73,7 @@ export class Gateway {
   readonly search: ToolSearch | undefined;
   /** The way of every message of a client, whatever brought it here. */
   readonly router: MessageRouter;
+  readonly #inProcess = new InProcessClient(this);
   /** Where accepted events live; opened by the first that needs it. */
   readonly store: StorePart;
   readonly beginning = new StartTime();
@@ -200,6 +207,25 @@ export class Gateway {
       handle.failWaiting(() => true, error);
       for (const member of pool.members) member.connection.failAll(error);
     }
+  }
+
+  /**
+   * Calls a tool of a server, which is started where it does not run, and gives the result as the server gave it. Rejects with
+   * a GatewayError where there is none, with an RpcFault where the server refused the request, or for what `signal` was
+   * aborted; a tool that has failed is a result with `isError`.
+   */
+  call(
+    server: string,
+    tool: string,
+    args: Readonly<Record<string, unknown>> = {},
+    options: Omit<InProcessOptions, 'server'> = {},
+  ): Promise<ToolResult> {
+    return this.#inProcess.callTool(tool, args, { ...options, server });
+  }
+
+  /** The tools of a server, as it lists them. Rejects as `call` does. */
+  tools(server: string, options: Omit<InProcessOptions, 'server'> = {}): Promise<readonly Tool[]> {
+    return this.#inProcess.listTools({ ...options, server });
   }
 
   /** The server of that id. Throws UnknownServerError. */
