@@ -50,6 +50,8 @@ const program = {
   minifySyntax: true,
   external: ['uWebSockets.js', 'pino-pretty', 'libsql', 'playwright-core'],
   plugins: [apart],
+  // Its form for Node finds its parts by a `require` that a bundle cannot follow.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Packages written for CommonJS expect a `require` when bundled into a module.
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

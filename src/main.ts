@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// gateway-http: reads the configuration, starts the gateway with its HTTP front, and obeys signals. Named with a command
-// it asks a gateway that runs instead.
+// actor-gateway, also by the name of gateway-http: reads the configuration, starts the gateway with its HTTP front, and
+// obeys signals. Named with a command it asks a gateway that runs instead.
 
+import { fileURLToPath } from 'node:url';
 import { Gateway } from '../actors/gateway/gateway.ts';
 import type { OpenStore } from '../actors/store/store-part.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
@@ -25,6 +26,10 @@ const SAME_SIGNAL_MS = 300;
 
 async function main(): Promise<number | undefined> {
   const [first, ...rest] = process.argv.slice(2);
+  if (first === 'stdio') {
+    const { runStdio } = await import('./stdio/run-stdio.ts');
+    return runStdio(rest, [fileURLToPath(import.meta.url), 'stdio']);
+  }
   if (first !== undefined && !first.startsWith('-')) {
     // Only when one is named: the plain form starts without them.
     const { runCommand } = await import('./cli/commands/run-command.ts');

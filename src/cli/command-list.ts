@@ -1,4 +1,4 @@
-// The commands of gateway-http by name, with the line that the help has for each. Apart from the commands themselves,
+// The commands by name, with the line that the help has for each. Apart from the commands themselves,
 // so that the plain form can print its help without loading any of them.
 
 export interface CommandSummary {
@@ -25,7 +25,9 @@ export type CommandName =
   | 'triggers'
   | 'validate'
   | 'register'
-  | 'machines';
+  | 'machines'
+  | 'stdio'
+  | 'connect';
 
 export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   servers: { usage: '[id]', description: 'all servers of a running gateway, or one in detail' },
@@ -64,6 +66,11 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
     description: 'put commands into the menus of platforms, without a gateway',
   },
   machines: { usage: '[name]', description: 'print the state machines as Mermaid diagrams' },
+  stdio: { usage: '', description: 'serve one client that starts a program, on stdin and stdout' },
+  connect: {
+    usage: '[client]',
+    description: 'print what a client such as an editor needs in its file, or put it there',
+  },
 };
 
 /** The description of a command as a sentence, for its own help. */

@@ -1,12 +1,14 @@
 // What the command lines of all our programs have in common: help, version, and errors that never show a value.
 
 import { Command, CommanderError } from 'commander';
+import { asInvoked } from './program-name.ts';
 
 export type Parsed<Options> =
   | { readonly do: 'run'; readonly options: Options }
   | { readonly do: 'exit'; readonly code: number };
 
 export interface Program<Options> {
+  /** `actor-gateway COMMAND`; shown as it was invoked, in `after` too. */
   readonly name: string;
   readonly description: string;
   readonly version: string;
@@ -19,12 +21,14 @@ export interface Program<Options> {
 
 /** Reads the arguments after the program's name. Help, version and usage errors have been printed when it says exit. */
 export function parseProgram<Options>(program: Program<Options>, args: readonly string[]): Parsed<Options> {
-  const command = new Command(program.name).description(program.description).allowExcessArguments(false);
+  const command = new Command(asInvoked(program.name))
+    .description(program.description)
+    .allowExcessArguments(false);
   program.declare(command);
   command
     .version(program.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', program.after)
+    .addHelpText('after', asInvoked(program.after))
     .showHelpAfterError('(--help explains the options)')
     .configureOutput({ outputError: (text, write) => write(withoutValue(text)) })
     .exitOverride();

@@ -13,9 +13,9 @@ const after = `
 ${commandHelp()}
 
 Examples:
-  node dist/main.js --config gateway.yaml
-  node dist/main.js --config gateway.yaml --check
-  node dist/main.js top --url http://127.0.0.1:8080
+  actor-gateway --config gateway.yaml
+  actor-gateway --config gateway.yaml --check
+  actor-gateway top --url http://127.0.0.1:8080
 
 Signals:
   SIGHUP            reads the catalog and the triggers again; what did not change keeps running
@@ -27,7 +27,7 @@ Exit codes: 0 stopped as asked, 1 failure while running, 2 bad configuration or 
 export function parseOptions(args: readonly string[], version: string): Parsed<CliOptions> {
   return parseProgram(
     {
-      name: 'gateway-http',
+      name: 'actor-gateway',
       description: 'Serves the MCP servers of a catalog behind one HTTP address.',
       version,
       after,

@@ -2,11 +2,18 @@
 
 import type { Command } from 'commander';
 import { type Parsed, parseProgram } from './command.ts';
+import { isStdioProgram, programName } from './program-name.ts';
 
 export type StdioTarget =
   | { readonly config: string; readonly server: string | undefined }
   /** Headers by name, as written: `${VAR}` is not replaced yet. */
-  | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+  | {
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      /** Where the key of the gateway at that address is: in a file, or in a variable of the environment. */
+      readonly keyFile?: string | undefined;
+      readonly keyVariable?: string | undefined;
+    };
 
 export interface StdioOptions {
   readonly target: StdioTarget;
@@ -18,14 +25,17 @@ interface Written {
   readonly server?: string;
   readonly url?: string;
   readonly header?: readonly string[];
+  readonly apiKeyFile?: string;
+  readonly apiKeyVariable?: string;
   readonly printConfig?: boolean;
 }
 
-const after = `
+const after = (name: string) => `
 Examples:
-  gateway-stdio --config gateway.yaml
-  gateway-stdio --url http://127.0.0.1:8080/mcp --header 'X-API-Key: \${GATEWAY_API_KEY}'
-  gateway-stdio --config gateway.yaml --print-config
+  ${name} --config gateway.yaml
+  ${name} --url http://127.0.0.1:8080/mcp --header 'X-API-Key: \${GATEWAY_API_KEY}'
+  ${name} --url http://127.0.0.1:8080/mcp --api-key-file key.txt
+  ${name} --config gateway.yaml --print-config
 
 stdout carries the protocol only; logs go to stderr.
 
@@ -36,13 +46,14 @@ Exit codes: 0 the client has left, 1 failure while running, 2 bad configuration 
 
 /** Reads the arguments after the program's name. Help, version and usage errors have been printed when it says exit. */
 export function parseStdioOptions(args: readonly string[], version: string): Parsed<StdioOptions> {
+  const name = isStdioProgram() ? programName() : 'actor-gateway stdio';
   return parseProgram(
     {
-      name: 'gateway-stdio',
+      name,
       description:
         'Serves the MCP servers of a catalog, or one MCP address, to a client on stdin and stdout.',
       version,
-      after,
+      after: after(name),
       declare: (command) =>
         command
           .option('-c, --config <file>', 'gateway configuration (YAML): run its servers in this process')
@@ -53,6 +64,8 @@ export function parseStdioOptions(args: readonly string[], version: string): Par
             `with --url: send a header, 'Name: value'; \${VAR} is taken from the environment; repeatable`,
             (line: string, before: readonly string[] = []) => [...before, line],
           )
+          .option('--api-key-file <file>', 'with --url: send the key on the first line of a file')
+          .option('--api-key-variable <name>', 'with --url: send the key in this variable of the environment')
           .option('--print-config', "print the entry for a desktop client's configuration file"),
       read: (command) => {
         const written = command.opts<Written>();
@@ -63,16 +76,23 @@ export function parseStdioOptions(args: readonly string[], version: string): Par
   );
 }
 
-function readTarget(command: Command, { config, server, url, header = [] }: Written): StdioTarget {
+function readTarget(command: Command, written: Written): StdioTarget {
+  const { config, server, url, header = [], apiKeyFile: keyFile, apiKeyVariable: keyVariable } = written;
   if ((config === undefined) === (url === undefined))
     return command.error('error: give either --config <file> or --url <address>');
   if (config !== undefined) {
     if (header.length > 0) return command.error('error: --header goes with --url only');
+    if (keyFile !== undefined) return command.error('error: --api-key-file goes with --url only');
+    if (keyVariable !== undefined) return command.error('error: --api-key-variable goes with --url only');
     return { config, server };
   }
   if (server !== undefined)
     return command.error('error: --server goes with --config only; add it to the address: …/mcp/ID');
-  return { url: url ?? '', headers: readHeaders(command, header) };
+  if (keyFile !== undefined && keyVariable !== undefined)
+    return command.error('error: give either --api-key-file or --api-key-variable');
+  if (keyVariable !== undefined && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(keyVariable))
+    return command.error('error: --api-key-variable expects the name of a variable');
+  return { url: url ?? '', headers: readHeaders(command, header), keyFile, keyVariable };
 }
 
 /** No message repeats a header: it may be nothing but a key. */

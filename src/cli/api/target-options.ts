@@ -26,7 +26,10 @@ export interface TargetOptions {
 /** The command line is wrong, or what it names cannot be used: exit code 2. */
 export class UsageError extends Error {}
 
-const DEFAULT_URL = 'http://127.0.0.1:8080';
+export const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+/** Where a key is looked for that no file is named for. */
+export const KEY_VARIABLE = 'GATEWAY_API_KEY';
 
 export const targetHelp = `
 The address is --url, else listen_addr of the file of --config, else ${DEFAULT_URL}. A key is taken from --api-key-file,
@@ -85,15 +88,21 @@ function readUrl(text: string): URL {
 }
 
 function readKey(file: string | undefined, env: NodeJS.ProcessEnv): Target['key'] {
-  const source = file ?? 'GATEWAY_API_KEY';
-  const value = (file === undefined ? (env.GATEWAY_API_KEY ?? '') : firstLine(file)).trim();
-  if (value === '') {
-    if (file === undefined) return undefined;
-    throw new UsageError(`--api-key-file ${file}: it has no key on its first line`);
-  }
-  if (!/^[ -~]+$/.test(value))
-    throw new UsageError(`the key from ${source} has characters that cannot be sent in a header`);
-  return { value, source };
+  if (file !== undefined) return { value: readKeyFile(file), source: file };
+  const value = (env[KEY_VARIABLE] ?? '').trim();
+  return value === '' ? undefined : { value: sendable(value, KEY_VARIABLE), source: KEY_VARIABLE };
+}
+
+/** The key on the first line of a file. Throws UsageError for one that cannot be used. */
+export function readKeyFile(file: string): string {
+  const value = firstLine(file).trim();
+  if (value === '') throw new UsageError(`--api-key-file ${file}: it has no key on its first line`);
+  return sendable(value, file);
+}
+
+function sendable(value: string, source: string): string {
+  if (/^[ -~]+$/.test(value)) return value;
+  throw new UsageError(`the key from ${source} has characters that cannot be sent in a header`);
 }
 
 function firstLine(file: string): string {

@@ -29,9 +29,9 @@ const after = `
 Ctrl-C cancels what is being answered, and a second one ends; so do /exit and Ctrl-D.
 ${FILES_HELP}
 Examples:
-  node dist/main.js chat oncall
-  node dist/main.js chat notes -f agents/notes.yaml
-  echo "what is new?" | node dist/main.js chat oncall --session monday
+  actor-gateway chat oncall
+  actor-gateway chat notes -f agents/notes.yaml
+  echo "what is new?" | actor-gateway chat oncall --session monday
 ${targetHelp}, 3 it waits for approval, and nobody is there to ask`;
 
 const ASK_SECONDS = 30;
@@ -42,7 +42,7 @@ const WAITS = 3;
 export async function chat(args: readonly string[], version: string): Promise<number> {
   const parsed = parseProgram<Options>(
     {
-      name: 'gateway-http chat',
+      name: 'actor-gateway chat',
       description: sentenceOf('chat'),
       version,
       after,

@@ -29,7 +29,7 @@ export async function machines(args: readonly string[], version: string): Promis
   const names = Object.keys(machineList);
   const parsed = parseProgram(
     {
-      name: 'gateway-http machines',
+      name: 'actor-gateway machines',
       description: sentenceOf('machines'),
       version,
       after: '\nExit codes: 0 done, 2 wrong usage',

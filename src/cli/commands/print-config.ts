@@ -11,16 +11,30 @@ const NAME = 'actor-gateway';
 /** What may stand around a reference without being a secret. */
 const SCHEMES = /^((Bearer|Basic|Token)\s+)?$/i;
 
-/** The text to print; `script` is the absolute path of this program. Reads the files of `target` again. */
-export function desktopEntry(target: StdioTarget, script: string, files: readonly string[]): string {
-  const { args, names } = 'url' in target ? remoteArguments(target) : localArguments(target, files);
+/**
+ * The text to print; `script` is the absolute path of this program, and the words that belong to it. Reads the files of
+ * `target` again.
+ */
+export function desktopEntry(
+  target: StdioTarget,
+  script: readonly string[],
+  files: readonly string[],
+): string {
+  const { args, names } = argumentsFor(target, files);
   const env = Object.fromEntries(names.map((name) => [name, `\${${name}}`]));
   const entry = {
     command: process.execPath,
-    args: [script, ...args],
+    args: [...script, ...args],
     ...(names.length === 0 ? {} : { env }),
   };
   return `${JSON.stringify({ mcpServers: { [NAME]: entry } }, undefined, 2)}\n`;
+}
+
+type RemoteTarget = Extract<StdioTarget, { readonly url: string }>;
+
+/** What gateway-stdio is started with for a target. Reads its files again. */
+export function argumentsFor(target: StdioTarget, files: readonly string[]): Arguments {
+  return 'url' in target ? remoteArguments(target) : localArguments(target, files);
 }
 
 interface Arguments {
@@ -39,14 +53,21 @@ function localArguments(
   return { args: ['--config', resolve(target.config), ...server], names: [...names] };
 }
 
-function remoteArguments(target: { url: string; headers: Readonly<Record<string, string>> }): Arguments {
+function remoteArguments(target: RemoteTarget): Arguments {
   const names = new Set(referencesIn(target.url));
   const args = Object.entries(target.headers).flatMap(([name, value]) => {
     const shown = withoutValue(name, value);
     for (const each of referencesIn(shown)) names.add(each);
     return ['--header', `${name}: ${shown}`];
   });
-  return { args: ['--url', target.url, ...args], names: [...names] };
+  return { args: ['--url', target.url, ...args, ...keyArguments(target, names)], names: [...names] };
+}
+
+function keyArguments({ keyFile, keyVariable }: RemoteTarget, names: Set<string>): string[] {
+  if (keyFile !== undefined) return ['--api-key-file', resolve(keyFile)];
+  if (keyVariable === undefined) return [];
+  names.add(keyVariable);
+  return ['--api-key-variable', keyVariable];
 }
 
 function withoutValue(header: string, value: string): string {

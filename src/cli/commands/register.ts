@@ -33,8 +33,8 @@ A menu belongs to an account: with names of triggers those of their accounts are
 what stands there. The variables that the files name must be set.
 
 Examples:
-  node dist/main.js register --config gateway.yaml
-  node dist/main.js register --config gateway.yaml --guild 4711 team
+  actor-gateway register --config gateway.yaml
+  actor-gateway register --config gateway.yaml --guild 4711 team
 
 Exit codes: 0 done, 1 a platform has refused it, 2 bad configuration or usage`;
 
@@ -42,7 +42,7 @@ Exit codes: 0 done, 1 a platform has refused it, 2 bad configuration or usage`;
 export async function register(args: readonly string[], version: string): Promise<number> {
   const parsed = parseProgram<Options>(
     {
-      name: 'gateway-http register',
+      name: 'actor-gateway register',
       description: sentenceOf('register'),
       version,
       after,

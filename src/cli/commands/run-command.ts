@@ -13,6 +13,7 @@ import {
 import { withGateway } from '../chat/with-gateway.ts';
 import { type Parsed, parseProgram } from '../command.ts';
 import { commandHelp, commandList } from '../command-list.ts';
+import { asInvoked } from '../program-name.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
 import { printable } from '../views/terminal-text.ts';
@@ -50,6 +51,7 @@ export async function runCommand(name: string, args: readonly string[], version:
     if (name === 'top') return await (await import('../top/top.ts')).top(args, version);
     if (name === 'chat') return await (await import('../chat/chat.ts')).chat(args, version);
     if (name === 'validate') return await (await import('./validate.ts')).validate(args, version);
+    if (name === 'connect') return await (await import('../connect/connect.ts')).connect(args, version);
     if (name === 'register') return await (await import('./register.ts')).register(args, version);
     if (Object.hasOwn(operations, name))
       return await operate(name, operations[name] as Operation, args, version);
@@ -89,14 +91,15 @@ function verbHelp(name: string, verbs: readonly string[]): string {
   });
   const width = Math.max(...usages.map(([words]) => words.length));
   const lines = usages.map(([words, description]) => `  ${words.padEnd(width)}  ${description}`);
-  return [
-    `Usage: gateway-http ${name} <verb> [options]`,
+  const text = [
+    `Usage: actor-gateway ${name} <verb> [options]`,
     '',
     'Verbs (each has its own --help):',
     ...lines,
     '',
     'Exit codes: 0 done, 1 it failed, 2 wrong usage',
   ].join('\n');
+  return asInvoked(text);
 }
 
 /** The word itself may be anything, a secret too, and is not repeated. */
@@ -170,7 +173,7 @@ async function perform(operation: Operation, options: Options, client: ApiClient
 
 function helpAfter({ examples = [], help = '' }: Operation): string {
   if (examples.length === 0) return `${help}${targetHelp}`;
-  const lines = examples.map((line) => `  node dist/main.js ${line}`);
+  const lines = examples.map((line) => `  actor-gateway ${line}`);
   return ['', 'Examples:', ...lines, ...(help === '' ? [] : [help.trimEnd()]), targetHelp].join('\n');
 }
 
@@ -182,7 +185,7 @@ function parse(
 ): Parsed<Options> {
   return parseProgram(
     {
-      name: `gateway-http ${name}`,
+      name: `actor-gateway ${name}`,
       description: operation.description,
       version,
       after: helpAfter(operation),

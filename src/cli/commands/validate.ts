@@ -21,8 +21,8 @@ const after = `
 Every problem is printed as file:line:column: message.
 
 Examples:
-  node dist/main.js validate -f triggers/
-  node dist/main.js validate -f triggers/deploy.yaml -f agents/ -f flows/ --json
+  actor-gateway validate -f triggers/
+  actor-gateway validate -f triggers/deploy.yaml -f agents/ -f flows/ --json
 
 Exit codes: 0 good, 2 bad files or wrong usage`;
 
@@ -30,7 +30,7 @@ Exit codes: 0 good, 2 bad files or wrong usage`;
 export async function validate(args: readonly string[], version: string): Promise<number> {
   const parsed = parseProgram<Options>(
     {
-      name: 'gateway-http validate',
+      name: 'actor-gateway validate',
       description: sentenceOf('validate'),
       version,
       after,

@@ -134,7 +134,7 @@ async function inTurn(watch: Watch, { once, interval }: Options): Promise<number
 function parse(args: readonly string[], version: string): Parsed<Options> {
   return parseProgram<Options>(
     {
-      name: 'gateway-http top',
+      name: 'actor-gateway top',
       description: `${sentenceOf('top')} Keys: ${KEYS}. Without a terminal it prints one frame after the other.`,
       version,
       after: targetHelp,

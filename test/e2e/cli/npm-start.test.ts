@@ -49,8 +49,8 @@ test.each([
   [['help'], 0, /Commands .*servers \[id\]/s],
   [['--help'], 0, /--config <file>/],
   [['-V'], 0, /^\d+\.\d+\.\d+\n$/],
-  [['servers', '--help'], 0, /gateway-http servers/],
-  [['top', '--help'], 0, /gateway-http top/],
+  [['servers', '--help'], 0, /npm start -- servers/],
+  [['top', '--help'], 0, /npm start -- top/],
   // A port that nobody can listen on.
   [['stats', '--url', 'http://127.0.0.1:1'], 1, /^$/],
   [['servers', '-c', 'none.yaml'], 2, /^$/],

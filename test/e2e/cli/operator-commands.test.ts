@@ -354,7 +354,7 @@ describe('the command line of the commands', () => {
       expect(all.stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
       const own = await runMain([name, '--help']);
       expect([own.code, own.stderr]).toEqual([0, '']);
-      expect(own.stdout).toMatch(new RegExp(`^Usage: gateway-http ${name} `));
+      expect(own.stdout).toMatch(new RegExp(`^Usage: node \\S*main\\.js ${name} `));
       expect(own.stdout).toContain('Exit codes');
       expect(own.stdout).not.toContain('--api-key ');
     },

@@ -467,7 +467,7 @@ describe('the command line of the commands', () => {
   ])('%s has a --help of its own', async (name) => {
     const { code, stdout, stderr } = await runMain([...name.split(' '), '--help']);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(new RegExp(`^Usage: gateway-http ${name} `));
+    expect(stdout).toMatch(new RegExp(`^Usage: node \\S*main\\.js ${name} `));
     expect(stdout).toContain('Exit codes');
   });
 
