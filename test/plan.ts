@@ -29,6 +29,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/try',
     'cli/register',
     'cli/flow-commands',
+    'cli/connect',
     'flows/flow-validated',
   ],
   'programs and libraries without a gateway': [

@@ -1,0 +1,241 @@
+// `connect` in a home of its own: what it writes into the file of each client is followed as that client would follow it,
+// and taken out again.
+
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { parse } from 'jsonc-parser';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { ClientId } from '../../../config/clients/client.ts';
+import { clientIds, clientNamed } from '../../../config/clients/client-list.ts';
+import { clientFiles } from '../../fixtures/clients/client-files.ts';
+import { everythingOverStdio } from '../../fixtures/everything/start.ts';
+import {
+  type GatewayProcess,
+  startGateway,
+  temporaryFolder,
+  writeConfiguration,
+} from '../../fixtures/gateway/gateway-process.ts';
+import { mainFile, runMain } from '../../fixtures/gateway/run-main.ts';
+
+const KEY = 'key-of-the-clients';
+let gateway: GatewayProcess;
+
+beforeAll(async () => {
+  gateway = await startGateway({ servers: { all: everythingOverStdio() }, settings: { api_key: KEY } });
+});
+
+/** A home with the file of a client in it. */
+function homeWith(id: ClientId, text: string | undefined) {
+  const home = temporaryFolder();
+  const machine = { platform: process.platform, home, cwd: home };
+  const path = clientNamed(id)?.files(machine)[0]?.path ?? '';
+  if (text !== undefined) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    chmodSync(path, 0o640);
+  }
+  const env = { HOME: home, XDG_CONFIG_HOME: '', GATEWAY_API_KEY: '' };
+  const connect = (...args: string[]) => runMain(['connect', ...args], { env, cwd: home });
+  return { home, path, env, connect };
+}
+
+interface Entry {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly url?: string;
+  readonly serverUrl?: string;
+  readonly httpUrl?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function entryIn(id: ClientId, path: string): Entry {
+  const text = readFileSync(path, 'utf8');
+  return parse(text)[clientNamed(id)?.root ?? '']['actor-gateway'];
+}
+
+/** As each client does it: by its own references, and with its own variables or few of them. */
+function replaced(
+  id: ClientId,
+  values: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const patterns = { plain: /^\$\{GATEWAY_API_KEY\}$/, env: /^\$\{env:GATEWAY_API_KEY\}$/ };
+  const reference = clientNamed(id)?.reference ?? 'none';
+  const pattern = reference === 'input' ? /^\$\{input:gateway-api-key\}$/ : patterns[reference as 'plain'];
+  return Object.fromEntries(
+    Object.entries(values ?? {}).map(([name, value]) => [name, pattern?.test(value) === true ? KEY : value]),
+  );
+}
+
+async function toolsThrough(id: ClientId, entry: Entry): Promise<string[]> {
+  const client = new Client({ name: id, version: '1' });
+  const address = entry.url ?? entry.serverUrl ?? entry.httpUrl;
+  const transport =
+    address === undefined
+      ? new StdioClientTransport({
+          command: entry.command ?? '',
+          args: [...(entry.args ?? [])],
+          env: {
+            ...(clientNamed(id)?.isPassingEnvironment === true ? { GATEWAY_API_KEY: KEY } : {}),
+            ...replaced(id, entry.env),
+          },
+          stderr: 'ignore',
+        })
+      : new StreamableHTTPClientTransport(new URL(address), {
+          requestInit: { headers: replaced(id, entry.headers) },
+        });
+  await client.connect(transport as Parameters<Client['connect']>[0]);
+  const { tools } = await client.listTools();
+  await client.close();
+  return tools.map(({ name }) => name);
+}
+
+describe('connect', () => {
+  test.concurrent.each(clientIds)(
+    '%s reaches the gateway by what stands in its file, until it is undone',
+    async (id) => {
+      const { home, path, connect } = homeWith(id, clientFiles[id]);
+      const keyFile = join(home, 'key');
+      writeFileSync(keyFile, `${KEY}\n`);
+      // What such a client starts sees no variable that its file does not name, and it replaces none.
+      const isBlind = id === 'claude-desktop' || id === 'cline';
+      const key = isBlind ? ['--api-key-file', 'key'] : [];
+      const written = await connect(id, '--url', gateway.url, ...key, '--write');
+      expect([written.code, written.stderr]).toEqual([0, '']);
+      expect(written.stdout).toContain('Next: ');
+      const entry = entryIn(id, path);
+      expect(readFileSync(path, 'utf8')).not.toContain(KEY);
+      expect(statSync(path).mode & 0o777).toBe(0o640);
+      const backup = `${path}.before-actor-gateway`;
+      expect([readFileSync(backup, 'utf8'), statSync(backup).mode & 0o777]).toEqual([clientFiles[id], 0o640]);
+      expect(await toolsThrough(id, entry)).toContain('all__echo');
+
+      const undone = await connect(id, '--undo');
+      expect([undone.code, undone.stderr]).toEqual([0, '']);
+      expect(readFileSync(path, 'utf8')).toBe(clientFiles[id]);
+      expect(readdirSync(dirname(path)).filter((name) => name.startsWith(basename(path)))).toEqual([
+        basename(path),
+      ]);
+    },
+  );
+
+  test.concurrent('prints what it would write, and writes it once', async () => {
+    const { path, connect } = homeWith('vscode', clientFiles.vscode);
+    const shown = await connect('vscode', '--url', gateway.url);
+    expect(readFileSync(path, 'utf8')).toBe(clientFiles.vscode);
+    await connect('vscode', '--url', gateway.url, '--write');
+    const text = readFileSync(path, 'utf8');
+    const { inputs, servers } = JSON.parse(shown.stdout);
+    expect(servers['actor-gateway']).toEqual(entryIn('vscode', path));
+    expect(parse(text).inputs.at(-1)).toEqual(inputs[0]);
+    const again = await connect('vscode', '--url', gateway.url, '--write', '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({ client: 'vscode', file: path, what: 'unchanged' });
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+
+  test.concurrent('starts the servers of a configuration in the program that a client starts', async () => {
+    const { path, connect } = homeWith('claude-desktop', undefined);
+    const config = writeConfiguration(temporaryFolder(), { servers: { own: everythingOverStdio() } });
+    expect((await connect('claude-desktop', '--config', config, '--write')).code).toBe(0);
+    const entry = entryIn('claude-desktop', path);
+    expect(entry).toEqual({ command: process.execPath, args: [mainFile, 'stdio', '--config', config] });
+    expect(await toolsThrough('claude-desktop', entry)).toContain('own__echo');
+    // There was no file, and there is none again.
+    expect((await connect('claude-desktop', '--undo')).code).toBe(0);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test.concurrent('lists the clients, and which of them have a file here and the entry in it', async () => {
+    const { connect, path } = homeWith('zed', clientFiles.zed);
+    const states = async () => {
+      const { clients } = JSON.parse((await connect('--json')).stdout);
+      return clients.flatMap(
+        ({ id, files }: { id: string; files: { exists: boolean; connected: boolean }[] }) =>
+          files.filter(({ exists }) => exists).map(({ connected }) => `${id} ${connected}`),
+      );
+    };
+    expect(await states()).toEqual(['zed false']);
+    await connect('zed', '--url', gateway.url, '--write');
+    expect(await states()).toEqual(['zed true']);
+    expect((await connect()).stdout).toContain(`zed             connected  user   ${path}`);
+  });
+
+  test.concurrent('writes through a symbolic link, and puts back what stood under its name', async () => {
+    const { home, path, connect } = homeWith('cursor', undefined);
+    const real = join(home, 'dotfiles.json');
+    const text =
+      '{"mcpServers": {"actor-gateway": {"url": "http://127.0.0.1:1/mcp"}, "b": {"command": "b"}}}';
+    writeFileSync(real, text);
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync(real, path);
+    await connect('cursor', '--url', gateway.url, '--write');
+    expect(entryIn('cursor', path).url).toBe(`${gateway.url}/mcp`);
+    // Another of our own, and somebody else's change: neither hides what was there before.
+    await connect('cursor', '--url', `${gateway.url}/mcp/all`, '--write');
+    writeFileSync(real, readFileSync(real, 'utf8').replace('"b"', '"c"'));
+    expect((await connect('cursor', '--undo', '--json')).stdout).toContain('"restored"');
+    expect(readFileSync(real, 'utf8')).toBe(text.replace('"b"', '"c"'));
+    expect(lstatSync(path).isSymbolicLink()).toBe(true);
+  });
+
+  test.concurrent.each([
+    ['{"mcpServers": {"a": 1,,}}', ':1:24: it is no JSON'],
+    ['{\n  "mcpServers": []\n}', ':2:17: "mcpServers" is no object'],
+    ['[]', ':1:1: the file is no JSON object'],
+  ])('leaves a file alone that reads %j', async (text, said) => {
+    const { path, connect } = homeWith('cursor', text);
+    const { code, stdout, stderr } = await connect('cursor', '--url', gateway.url, '--write');
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(said);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+    expect(readdirSync(dirname(path))).toEqual([basename(path)]);
+  });
+
+  test.concurrent('says what it cannot do, and never takes a key as an argument', async () => {
+    const { connect } = homeWith('cursor', undefined);
+    expect(await connect('cursr')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('did you mean cursor?'),
+    });
+    expect((await connect('codex')).stderr).toContain('codex mcp add actor-gateway --url');
+    expect((await connect('windsurf', '--scope', 'project')).stderr).toContain('no file for a project');
+    expect((await connect('cursor', '--api-key', KEY)).stderr).not.toContain(KEY);
+    expect((await connect('cursor', '--url', `${gateway.url}/mcp/all`, '--profile', 'x')).code).toBe(2);
+    const profile = await connect('cursor', '--url', gateway.url, '--profile', 'work');
+    expect(profile.stdout).toContain(`"url": "${gateway.url}/mcp/@work"`);
+    const code = await connect('claude-code', '--url', gateway.url);
+    expect(code.stderr).toContain(
+      `claude mcp add --scope user --transport http actor-gateway ${gateway.url}/mcp --header 'X-API-Key: \${GATEWAY_API_KEY}'`,
+    );
+  });
+});
+
+describe('the program', () => {
+  test.concurrent.each([
+    ['actor-gateway', [], 'actor-gateway [options]'],
+    ['actor-gateway', ['stdio'], 'actor-gateway stdio [options]'],
+    ['gateway-http', ['top'], 'gateway-http top [options]'],
+    ['actor-gateway', ['connect'], 'actor-gateway connect [options] [client]'],
+  ] as const)('is called %s in the help of %j where it was started so', async (name, words, usage) => {
+    const link = join(temporaryFolder(), name);
+    symlinkSync(mainFile, link);
+    const { stdout } = spawnSync(process.execPath, [link, ...words, '--help'], { encoding: 'utf8' });
+    expect(stdout.split('\n')[0]).toBe(`Usage: ${usage}`);
+    const examples = stdout.split('\n').filter((line) => /^ {2}\S+ .*--(config|url|write) /.test(line));
+    for (const line of examples.filter((each) => !each.startsWith('  -'))) expect(line).toMatch(`  ${name} `);
+  });
+});
