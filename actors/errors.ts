@@ -111,6 +111,12 @@ export class UnknownServerError extends GatewayError {
   override readonly isUnsent = true;
 }
 
+/** No profile of that name is in the gateway file. */
+export class UnknownProfileError extends GatewayError {
+  readonly code = 'ERR_UNKNOWN_PROFILE';
+  override readonly isUnsent = true;
+}
+
 /** The client session has ended; its client should initialise again. */
 export class SessionGoneError extends GatewayError {
   readonly code = 'ERR_SESSION_GONE';

@@ -7,6 +7,7 @@ import type { Catalog, ServerEntry } from './catalog/catalog-schema.ts';
 import { readCatalog } from './catalog/read-catalog.ts';
 import { platformsIn } from './gateway-file/daemon-form.ts';
 import type { GatewayConfig } from './gateway-file/gateway-schema.ts';
+import { profileProblems } from './gateway-file/profile-checks.ts';
 import { readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
 import { folderKinds, resourceFolders } from './gateway-file/resource-folders.ts';
 import type { Written } from './reader/fill-defaults.ts';
@@ -70,6 +71,7 @@ export async function loadConfig(path: string, env: Environment, options: LoadOp
   if (typeof catalog === 'object' && catalog.reason !== undefined) {
     problems.push(reader.problemAt('catalog_path', `${catalogPath}: ${catalog.reason}`));
   }
+  problems.push(...profileProblems(reader, config.profiles, goodCatalog(catalog)));
   const all = [...inOrder(problems), ...(catalog ? inOrder(catalog.problems) : [])];
   if (!catalog || hasError(all)) {
     if (hasTriggers && !isBroken)
@@ -125,8 +127,12 @@ async function resourceProblems(
 
 /** Undefined where the catalog is bad: an entry that is may be the one that is meant. */
 function serverIds(catalog: LoadedCatalog | undefined | ''): readonly string[] | undefined {
-  if (!catalog || catalog.value === undefined || hasError(catalog.problems)) return undefined;
-  return Object.keys(catalog.value.servers);
+  const good = goodCatalog(catalog);
+  return good === undefined ? undefined : Object.keys(good.servers);
+}
+
+function goodCatalog(catalog: LoadedCatalog | undefined | ''): Catalog | undefined {
+  return !catalog || hasError(catalog.problems) ? undefined : catalog.value;
 }
 
 interface LoadedCatalog {

@@ -28,7 +28,7 @@ const { values } = parseArgs({
 });
 
 /** What stands for a key that people choose, in mappings whose members have fields. */
-const keyWords = { providers: 'NAME', prices: '"PROVIDER:MODEL"' };
+const keyWords = { profiles: 'NAME', providers: 'NAME', prices: '"PROVIDER:MODEL"' };
 
 const gateway = readSchema('gateway');
 const catalog = readSchema('catalog').properties;

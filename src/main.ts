@@ -118,13 +118,14 @@ async function run(loaded: Loaded): Promise<number | undefined> {
       },
       apply: (next) => {
         for (const warning of next.warnings) log.warn({}, formatProblem(warning));
-        if (JSON.stringify(next.config) !== JSON.stringify(config)) {
+        // Profiles are taken over.
+        if (JSON.stringify({ ...next.config, profiles: config.profiles }) !== JSON.stringify(config)) {
           log.warn(
             {},
-            'the gateway file has changed too; its settings need a restart, only catalog and triggers were reloaded',
+            'the gateway file has changed too; its settings need a restart, only catalog, profiles and triggers were reloaded',
           );
         }
-        return gateway.reload(next.catalog, next.secrets);
+        return gateway.reload(next.catalog, next.secrets, next.config.profiles);
       },
     },
     triggers: automated && { problems: automated.problems, reload: () => automated.automation.reload() },

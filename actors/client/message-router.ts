@@ -6,14 +6,15 @@ import type { Envelope } from '../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf } from '../jsonrpc/span.ts';
 import { anonymous, type Principal, principalText } from '../principal.ts';
-import { type ListKind, listKinds } from '../server/lists/lists.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Trace } from '../upstream/link.ts';
 import { ClientExchange, type ExchangeEnd } from './client-exchange.ts';
 import { readCaller } from './eras/modern-caller.ts';
 import type { Outlet } from './outlet.ts';
+import { type Endpoint, type Profile, profileAt, serverAt } from './profiles/profile.ts';
 import { routeTo } from './routed-request.ts';
-import { type AggregateContext, routeToAny } from './routing/aggregate-router.ts';
+import { AggregateContexts } from './routing/aggregate-contexts.ts';
+import { routeToAny } from './routing/aggregate-router.ts';
 import { routeModern } from './routing/modern-router.ts';
 import { routeToServer } from './routing/server-router.ts';
 import { gatewayInitializeResult, initializeAtServer, readInitialize } from './sessions/initialize.ts';
@@ -32,44 +33,41 @@ const SLOW_MS = 5_000;
 
 /** A name in a log line is cut here: clients choose it, and its length. */
 const MAX_SHOWN = 200;
-const MAX_NAMED = 100;
 
 export class MessageRouter {
   /** Requests of all clients, as GET /stats shows them. */
   readonly counts = { total: 0, failed: 0, in_flight: 0 };
   readonly #gateway: Gateway;
-  readonly #context: AggregateContext;
-  /** The servers that lists were given without last. */
-  readonly #incomplete = new Map<ListKind, readonly string[]>();
+  readonly #contexts: AggregateContexts;
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
-    const { aggregate, discovery, eraBridge, forwarder, search, sessions, config } = gateway;
-    const listTimeoutMs = config.list_timeout_seconds * 1000;
-    const onList = (kind: ListKind, incomplete: readonly string[]) => this.#noteIncomplete(kind, incomplete);
-    this.#context = { aggregate, discovery, eraBridge, forwarder, search, sessions, listTimeoutMs, onList };
+    this.#contexts = new AggregateContexts(gateway);
   }
 
   /**
-   * Begins a session with the `initialize` request of a client, at one server or, without one, at all of them. The
+   * Begins a session with the `initialize` request of a client, at one server, at those of a profile, or at all. The
    * answer comes through the outlet; `onSession` is called before it, and the session has ended when it is an error.
    * Throws RpcFault for a malformed request, OverloadedError when there are too many sessions.
    */
   open(
     envelope: Envelope,
-    server: ManagedServer | undefined,
+    endpoint: Endpoint,
     outlet: Outlet,
     origin: Origin,
     onSession: (session: ClientSession) => void,
   ): void {
     const { principal = anonymous } = origin;
+    const server = serverAt(endpoint);
+    const profile = profileAt(endpoint);
     const session = this.#gateway.sessions.create({
       target: server?.id,
+      profile,
       principal,
       ...readInitialize(envelope),
     });
     onSession(session);
-    const exchange = this.#exchange(envelope, outlet, origin, session);
+    const exchange = this.#exchange(envelope, outlet, origin, session, profile);
     if (server === undefined) exchange.result(gatewayInitializeResult(this.#gateway, session));
     else {
       try {
@@ -86,13 +84,15 @@ export class MessageRouter {
 
   /** A request of a session. */
   request(session: ClientSession, envelope: Envelope, outlet: Outlet, origin: Origin): void {
-    const exchange = this.#exchange(envelope, outlet, origin, session);
+    const { profile } = session;
+    const exchange = this.#exchange(envelope, outlet, origin, session, profile);
     let server: ManagedServer | undefined;
     try {
       if (envelope.method === 'initialize') {
         exchange.refuse(new RpcFault(rpcCodes.invalidRequest, 'the session is initialised already'));
       } else if (session.target === undefined) {
-        routeToAny({ session, caller: undefined, envelope, exchange, trace: origin }, this.#context);
+        const route = { session, caller: undefined, envelope, exchange, trace: origin };
+        routeToAny(route, this.#contexts.of(profile));
       } else {
         server = this.#gateway.server(session.target);
         routeToServer(
@@ -107,23 +107,25 @@ export class MessageRouter {
   }
 
   /**
-   * A request of the modern era, to one server or, without one, to all of them. Gives what cancels it, and knows whether it
+   * A request of the modern era, to one server, to those of a profile, or to all. Gives what cancels it, and knows whether it
    * was sent; undefined when it is over already. Throws RpcFault for wrong metadata, OverloadedError when too many clients listen.
    */
   stateless(
     envelope: Envelope,
-    server: ManagedServer | undefined,
+    endpoint: Endpoint,
     outlet: Outlet,
     origin: Origin,
   ): { readonly isUnsent?: boolean; cancel(reason?: string): void } | undefined {
     const caller = readCaller(envelope, shownPrincipal(origin));
+    const server = serverAt(endpoint);
+    const profile = profileAt(endpoint);
     if (envelope.method === 'subscriptions/listen')
-      return listen(this.#gateway, { envelope, caller, server, outlet });
-    const exchange = this.#exchange(envelope, outlet, origin, undefined);
+      return listen(this.#gateway, { envelope, caller, server, profile, outlet });
+    const exchange = this.#exchange(envelope, outlet, origin, undefined, profile);
     exchange.modernResult = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false };
     const request = { session: undefined, caller, envelope, exchange, trace: origin };
     try {
-      if (server === undefined) routeToAny(request, this.#context);
+      if (server === undefined) routeToAny(request, this.#contexts.of(profile));
       else routeModern(routeTo(request, server), caller, this.#gateway);
     } catch (error) {
       endBy(error, exchange);
@@ -158,7 +160,7 @@ export class MessageRouter {
 
   /** One request without a session, to one server. */
   single(server: ManagedServer, envelope: Envelope, outlet: Outlet, origin: Origin): void {
-    const exchange = this.#exchange(envelope, outlet, origin, undefined);
+    const exchange = this.#exchange(envelope, outlet, origin, undefined, undefined);
     if (envelope.method === 'initialize') {
       exchange.refuse(
         new RpcFault(rpcCodes.invalidRequest, 'there are no sessions here; initialize at /mcp or /mcp/:id'),
@@ -192,7 +194,7 @@ export class MessageRouter {
   }
 
   #serversOf(session: ClientSession): readonly ManagedServer[] {
-    if (session.target === undefined) return this.#gateway.servers.all();
+    if (session.target === undefined) return session.profile?.servers() ?? this.#gateway.servers.all();
     const server = this.#gateway.servers.get(session.target);
     return server === undefined ? [] : [server];
   }
@@ -215,33 +217,24 @@ export class MessageRouter {
     return false;
   }
 
-  /** Says once of the same servers that a list lacks what they have. */
-  #noteIncomplete(kind: ListKind, servers: readonly string[]): void {
-    if (this.#incomplete.get(kind) === servers) return;
-    const before = this.#incomplete.get(kind) ?? [];
-    this.#incomplete.set(kind, servers);
-    if (servers.length === 0 || servers.join() === before.join()) return;
-    const what = 'a list was given without all that these servers may have; what comes later is announced';
-    this.#gateway.log.warn({ list: listKinds[kind].method, servers: servers.slice(0, MAX_NAMED) }, what);
-  }
-
   #exchange(
     envelope: Envelope,
     outlet: Outlet,
     origin: Origin,
     session: ClientSession | undefined,
+    profile: Profile | undefined,
   ): ClientExchange {
     const startedAt = performance.now();
-    this.counts.total += 1;
-    this.counts.in_flight += 1;
+    begun(this.counts);
+    if (profile !== undefined) begun(profile.counts);
     const exchange = new ClientExchange(envelope.rawId, outlet, {
       redact: (text) => this.#gateway.redactor.redact(text),
       onEnd: (ended, end, error) => {
         session?.finish(ended);
         this.#gateway.forwarder.inFlight.give(ended);
-        this.counts.in_flight -= 1;
-        if (end === 'failed' || end === 'refused') this.counts.failed += 1;
-        this.#log(ended, envelope, end, error, performance.now() - startedAt, origin, session);
+        over(this.counts, end);
+        if (profile !== undefined) over(profile.counts, end);
+        this.#log(ended, envelope, end, error, performance.now() - startedAt, origin, session, profile);
       },
     });
     exchange.bytes = envelope.bytes.length;
@@ -257,6 +250,7 @@ export class MessageRouter {
     ms: number,
     origin: Origin,
     session: ClientSession | undefined,
+    profile: Profile | undefined,
   ): void {
     const { log, config } = this.#gateway;
     const isNoteworthy = end === 'failed' || ms >= SLOW_MS;
@@ -268,6 +262,7 @@ export class MessageRouter {
       outcome: end,
       duration_ms: Math.round(ms * 1000) / 1000,
       session: session?.label,
+      profile: profile?.name,
       principal: shownPrincipal(origin),
       request_id: origin.requestId,
       traceparent: origin.traceparent,
@@ -276,6 +271,16 @@ export class MessageRouter {
     if (isNoteworthy) log.info(fields, 'call');
     else log.debug(fields, 'call');
   }
+}
+
+function begun(counts: MessageRouter['counts']): void {
+  counts.total += 1;
+  counts.in_flight += 1;
+}
+
+function over(counts: MessageRouter['counts'], end: ExchangeEnd): void {
+  counts.in_flight -= 1;
+  if (end === 'failed' || end === 'refused') counts.failed += 1;
 }
 
 /** Where nobody has to prove anything there is nothing to tell. */

@@ -3,6 +3,7 @@
 
 import type { Catalog } from '../../config/catalog/catalog-schema.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
+import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';
 import { Aggregate } from '../client/aggregate/aggregate.ts';
 import { Discovery } from '../client/aggregate/discovery.ts';
 import { loadToolFilters } from '../client/aggregate/tool-filter.ts';
@@ -14,6 +15,9 @@ import {
   type ToolResult,
 } from '../client/in-process-client.ts';
 import { MessageRouter } from '../client/message-router.ts';
+import { applyToClients } from '../client/profiles/profile-clients.ts';
+import { patternsOf } from '../client/profiles/profile-filter.ts';
+import { Profiles } from '../client/profiles/profiles.ts';
 import { Forwarder } from '../client/routing/forwarder.ts';
 import { InFlightLimiter } from '../client/routing/in-flight-limiter.ts';
 import { ToolSearch } from '../client/search/tool-search.ts';
@@ -67,6 +71,8 @@ export class Gateway {
   readonly sessions: Sessions;
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
+  /** Parts of the servers with addresses of their own. */
+  readonly profiles: Profiles;
   readonly eraBridge = new EraBridge();
   readonly forwarder: Forwarder;
   /** Set under `expose: search`. */
@@ -84,12 +90,14 @@ export class Gateway {
   readonly #life: Life;
   readonly #serverFactory: ServerFactory;
   #catalog: Catalog;
+  #profileEntries: ProfileEntries;
   /** Of what is known of all servers together: to ask each of a thousand would cost more than what is made of it. */
   #revision = 0;
 
   constructor(options: GatewayOptions) {
     const { config, log } = options;
     this.#catalog = options.catalog;
+    this.#profileEntries = config.profiles;
     this.config = config;
     this.version = options.version;
     this.serverInfo = { name: 'actor-gateway', title: 'actor-gateway', version: options.version };
@@ -128,6 +136,11 @@ export class Gateway {
     this.search =
       config.expose === 'search' ? new ToolSearch({ aggregate: this.aggregate, tagsOf }) : undefined;
     this.discovery = new Discovery(this.aggregate);
+    this.profiles = new Profiles({
+      servers,
+      revision: () => this.#revision,
+      tagsOf: this.search === undefined ? undefined : tagsOf,
+    });
     const inFlight = new InFlightLimiter(config.limits.in_flight, config.limits.body_bytes);
     this.forwarder = new Forwarder(inFlight, this.eraBridge);
     this.sessions = new Sessions({
@@ -135,6 +148,7 @@ export class Gateway {
       idleMs: config.limits.session_idle_seconds * 1000,
       log,
       onEnd: (session) => this.release(session),
+      profiles: () => this.profiles.all(),
     });
     this.router = new MessageRouter(this);
     this.#serverFactory = new ServerFactory({
@@ -176,6 +190,7 @@ export class Gateway {
   stop(): Promise<void> {
     // Whoever waits for lists is given those that are known.
     this.discovery.close();
+    this.profiles.close();
     return this.#life.stop();
   }
 
@@ -237,16 +252,26 @@ export class Gateway {
     );
   }
 
-  /** Makes the running servers what the catalog says. Untouched ones keep processes and sessions. */
-  async reload(catalog: Catalog, secrets: readonly string[]): Promise<CatalogDifference> {
-    await loadToolFilters(Object.values(catalog.servers).map(({ tools }) => tools));
+  /**
+   * Makes the running servers what the catalog says, and the profiles what the gateway file says. Untouched ones keep
+   * processes and sessions.
+   */
+  async reload(
+    catalog: Catalog,
+    secrets: readonly string[],
+    profiles: ProfileEntries = this.#profileEntries,
+  ): Promise<CatalogDifference> {
+    await loadFilters(catalog, profiles);
     this.redactor.add(...secrets);
     this.#catalog = catalog;
+    this.#profileEntries = profiles;
     const difference = this.servers.apply(catalog);
+    const profileDifference = this.profiles.apply(profiles, catalog);
     const fresh = [...difference.added, ...difference.changed];
     await loadKnown(fresh.flatMap((id) => this.servers.get(id) ?? []));
     for (const id of fresh) this.sessions.announce(id, everyListKind);
     if (difference.removed.length > 0) this.sessions.announce(EVERY_SERVER, everyListKind);
+    applyToClients(profileDifference, this);
     this.#stateFolder.sweepLists();
     if (this.config.learn === 'at_start') this.discovery.learn();
     this.log.info(difference, 'catalog reloaded');
@@ -281,10 +306,11 @@ export class Gateway {
   }
 
   async #bootServers(): Promise<void> {
-    await loadToolFilters(Object.values(this.#catalog.servers).map(({ tools }) => tools));
+    await loadFilters(this.#catalog, this.#profileEntries);
     this.servers.supervised.attach(this.root.system);
     this.agentServers.attach(this.root.system);
     this.servers.apply(this.#catalog);
+    this.profiles.apply(this.#profileEntries, this.#catalog);
     await loadKnown(this.servers.all());
     this.#stateFolder.sweepLists();
   }
@@ -310,6 +336,11 @@ export class Gateway {
     yield* this.servers.supervised.everyone();
     yield* this.agentServers.everyone();
   }
+}
+
+function loadFilters(catalog: Catalog, profiles: ProfileEntries): Promise<void> {
+  const ofServers = Object.values(catalog.servers).map(({ tools }) => tools);
+  return loadToolFilters([...ofServers, ...Object.values(profiles).map(patternsOf)]);
 }
 
 /** A few files at a time: they may be large, and only what is taken from them is counted. */

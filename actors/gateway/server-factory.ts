@@ -3,7 +3,7 @@
 
 import type { ServerEntry } from '../../config/catalog/catalog-schema.ts';
 import { Budget } from '../budget.ts';
-import { EVERY_SERVER, type Sessions } from '../client/sessions/sessions.ts';
+import type { Sessions } from '../client/sessions/sessions.ts';
 import type { Log } from '../log.ts';
 import type { Redactor } from '../redact.ts';
 import { ServerCache } from '../server/cache/server-cache.ts';
@@ -68,7 +68,7 @@ export class ServerFactory {
     const { sessions, onLearned } = this.#surroundings;
     return this.#make(id, entry, hash, wake, previous, {
       isWatched: () => sessions.isWatching(id),
-      onLists: (kinds, isFirst) => sessions.announce(isFirst ? EVERY_SERVER : id, kinds, isFirst),
+      onLists: (kinds, isFirst) => sessions.announce(id, kinds, isFirst),
       announce: (kinds) => sessions.announceAt(id, kinds),
       onLearned,
     });

@@ -8,6 +8,7 @@ import { jwtSchema } from '../jwt-schema.ts';
 import type { Platforms } from '../resources/resource-context.ts';
 import { name, textByKey } from '../text-schema.ts';
 import { listenAddrPattern } from './listen-addr.ts';
+import { profilesSchema } from './profile-schema.ts';
 import { pricesSchema, providersSchema } from './provider-schema.ts';
 
 const count = (description: string, byDefault: number) =>
@@ -210,6 +211,7 @@ export const gatewaySchema = Type.Object(
         'What clients at /mcp see of the tools: all of them, or three tools that search, describe and call them.',
       default: 'all',
     }),
+    profiles: profilesSchema,
     list_timeout_seconds: secondsOrZero(
       "A client's list request waits at most this long for lists that nobody has ever known; 0 = not at all.",
       25,

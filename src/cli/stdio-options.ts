@@ -5,7 +5,7 @@ import { type Parsed, parseProgram } from './command.ts';
 import { isStdioProgram, programName } from './program-name.ts';
 
 export type StdioTarget =
-  | { readonly config: string; readonly server: string | undefined }
+  | { readonly config: string; readonly server: string | undefined; readonly profile: string | undefined }
   /** Headers by name, as written: `${VAR}` is not replaced yet. */
   | {
       readonly url: string;
@@ -23,6 +23,7 @@ export interface StdioOptions {
 interface Written {
   readonly config?: string;
   readonly server?: string;
+  readonly profile?: string;
   readonly url?: string;
   readonly header?: readonly string[];
   readonly apiKeyFile?: string;
@@ -33,6 +34,7 @@ interface Written {
 const after = (name: string) => `
 Examples:
   ${name} --config gateway.yaml
+  ${name} --config gateway.yaml --profile work
   ${name} --url http://127.0.0.1:8080/mcp --header 'X-API-Key: \${GATEWAY_API_KEY}'
   ${name} --url http://127.0.0.1:8080/mcp --api-key-file key.txt
   ${name} --config gateway.yaml --print-config
@@ -58,6 +60,7 @@ export function parseStdioOptions(args: readonly string[], version: string): Par
         command
           .option('-c, --config <file>', 'gateway configuration (YAML): run its servers in this process')
           .option('--server <id>', 'with --config: only this server, its names without prefix')
+          .option('--profile <name>', 'only the servers and tools of this profile of the gateway file')
           .option('--url <address>', 'pass everything on to a running gateway, or another remote MCP server')
           .option(
             '--header <line>',
@@ -77,14 +80,17 @@ export function parseStdioOptions(args: readonly string[], version: string): Par
 }
 
 function readTarget(command: Command, written: Written): StdioTarget {
-  const { config, server, url, header = [], apiKeyFile: keyFile, apiKeyVariable: keyVariable } = written;
+  const { config, server, profile, url, header = [] } = written;
+  const { apiKeyFile: keyFile, apiKeyVariable: keyVariable } = written;
   if ((config === undefined) === (url === undefined))
     return command.error('error: give either --config <file> or --url <address>');
   if (config !== undefined) {
     if (header.length > 0) return command.error('error: --header goes with --url only');
     if (keyFile !== undefined) return command.error('error: --api-key-file goes with --url only');
     if (keyVariable !== undefined) return command.error('error: --api-key-variable goes with --url only');
-    return { config, server };
+    if (server !== undefined && profile !== undefined)
+      return command.error('error: give either --server <id> or --profile <name>');
+    return { config, server, profile };
   }
   if (server !== undefined)
     return command.error('error: --server goes with --config only; add it to the address: …/mcp/ID');
@@ -92,7 +98,25 @@ function readTarget(command: Command, written: Written): StdioTarget {
     return command.error('error: give either --api-key-file or --api-key-variable');
   if (keyVariable !== undefined && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(keyVariable))
     return command.error('error: --api-key-variable expects the name of a variable');
-  return { url: url ?? '', headers: readHeaders(command, header), keyFile, keyVariable };
+  const address = inProfile(command, url ?? '', profile);
+  return { url: address, headers: readHeaders(command, header), keyFile, keyVariable };
+}
+
+function inProfile(command: Command, address: string, profile: string | undefined): string {
+  const found = profile === undefined ? address : profileAddress(address, profile);
+  if (found !== undefined) return found;
+  return command.error(
+    'error: --profile goes with the address of a gateway, as http://127.0.0.1:8080/mcp; the profile is put behind /mcp',
+  );
+}
+
+/** Where a gateway at this address has the profile; undefined for an address of something within it, or of no gateway. */
+function profileAddress(address: string, profile: string): string | undefined {
+  // As it is written: a part of it may be a reference to a variable.
+  const [, base = '', rest = ''] = /^([^?#]*?)\/*([?#].*)?$/s.exec(address) ?? [];
+  const name = `@${encodeURIComponent(profile)}`;
+  if (base.endsWith('/mcp')) return `${base}/${name}${rest}`;
+  return /^https?:\/\/[^/]+$/i.test(base) ? `${base}/mcp/${name}${rest}` : undefined;
 }
 
 /** No message repeats a header: it may be nothing but a key. */

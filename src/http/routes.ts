@@ -1,9 +1,11 @@
 // The routes of the gateway: which path and method leads where. A path is matched as it came, segment by segment; a
 // server id in it is percent-decoded once, strictly, and never interpreted otherwise.
 
+import type { Endpoint } from '../../actors/client/profiles/profile.ts';
 import { GatewayError } from '../../actors/errors.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
+import { profileFigures } from './api/profile-figures.ts';
 import { serverDetails, serverRecord, serverStats } from './api/records.ts';
 import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
@@ -21,7 +23,7 @@ export interface Route {
   readonly methods: ReadonlyMap<string, Action>;
   /** Needs neither key nor Host check. */
   readonly isOpen?: boolean;
-  /** The server id of the path. */
+  /** The server id of the path, or the name of a profile with its @. */
   readonly id?: string | undefined;
 }
 
@@ -45,8 +47,9 @@ const onServer = (
   act: (routes: RouteContext, context: ExchangeContext, server: ManagedServer) => Promise<void> | void,
 ): Action => {
   return (routes, context, id) => {
-    const server = targetOf(routes, context, id, fail);
-    if (server === undefined || server === null) return undefined;
+    if (id === undefined) return undefined;
+    const server = found(routes, context, fail, () => routes.gateway.server(id));
+    if (server === null) return undefined;
     return () => {
       const done = Promise.resolve(act(routes, context, server));
       done.catch((error: unknown) => fail(routes, context, error));
@@ -70,18 +73,18 @@ function failRpc(_: RouteContext, context: ExchangeContext, error: GatewayError)
 
 const mcp = byMethod({
   POST: (routes, context, id) => {
-    const server = targetOf(routes, context, id, failRpc);
-    if (server === null || !admitPost(context)) return undefined;
-    return (_, body) => post(routes, context, server, body);
+    const endpoint = endpointOf(routes, context, id);
+    if (endpoint === null || !admitPost(context)) return undefined;
+    return (_, body) => post(routes, context, endpoint, body);
   },
   GET: (routes, context, id) => {
-    const server = targetOf(routes, context, id, failRpc);
-    if (server === null) return undefined;
-    return () => get(routes, context, server);
+    const endpoint = endpointOf(routes, context, id);
+    if (endpoint === null) return undefined;
+    return () => get(routes, context, endpoint);
   },
   DELETE: (routes, context, id) => {
-    const server = targetOf(routes, context, id, failRpc);
-    if (server !== null) remove(routes, context, server);
+    const endpoint = endpointOf(routes, context, id);
+    if (endpoint !== null) remove(routes, context, endpoint);
     return undefined;
   },
 });
@@ -160,16 +163,24 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-/** The server that a path names, undefined for all of them; null when it is unknown, and `refuse` has answered. */
-function targetOf(
+/** What a path below /mcp names, undefined for all servers; null when it is unknown, which was answered. */
+function endpointOf(routes: RouteContext, context: ExchangeContext, id: string | undefined): Endpoint | null {
+  if (id === undefined) return undefined;
+  const { gateway } = routes;
+  // No id of a server begins like that.
+  if (id.startsWith('@')) return found(routes, context, failRpc, () => gateway.profiles.get(id.slice(1)));
+  return found(routes, context, failRpc, () => gateway.server(id));
+}
+
+/** What `find` gives; null when it throws, and `refuse` has answered. */
+function found<T>(
   routes: RouteContext,
   context: ExchangeContext,
-  id: string | undefined,
   refuse: (routes: RouteContext, context: ExchangeContext, error: GatewayError) => void,
-): ManagedServer | undefined | null {
-  if (id === undefined) return undefined;
+  find: () => T,
+): T | null {
   try {
-    return routes.gateway.server(id);
+    return find();
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     refuse(routes, context, error);
@@ -199,6 +210,7 @@ function stats(routes: RouteContext, context: ExchangeContext): void {
     sessions: gateway.sessions.size,
     listens: gateway.sessions.listens,
     servers: Object.fromEntries(gateway.servers.all().map((server) => [server.id, serverStats(server)])),
+    ...profileFigures(gateway),
   };
   if (triggers === undefined) context.json(200, own);
   else

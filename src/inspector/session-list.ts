@@ -123,7 +123,8 @@ function stateOf(client: Client): SessionRow['state'] {
   return client.hasOpenStream ? 'listening' : 'idle';
 }
 
-function endpointOf({ target }: Client): string {
+function endpointOf({ target, profile }: Client): string {
+  if (profile !== undefined) return `/mcp/@${profile.name}`;
   return target === undefined ? '/mcp' : `/mcp/${target}`;
 }
 

@@ -39,6 +39,7 @@ interface Program {
   readonly warnings: readonly string[];
   readonly state: 'shared' | 'none';
   readonly server: string | undefined;
+  readonly profile?: string | undefined;
 }
 
 /**
@@ -85,17 +86,23 @@ async function read(target: StdioTarget): Promise<{ program?: Program; files: re
     return { files: [] };
   }
   const loaded = await loadConfig(target.config, givenEnvironment(), { defaultIsolation: 'session' });
-  const { server } = target;
+  const { server, profile } = target;
   const ids = Object.keys(loaded.catalog.servers);
+  const profiles = Object.keys(loaded.config.profiles);
   if (server !== undefined && !ids.includes(server)) {
     complain(
       `gateway-stdio: --server: there is no server ${JSON.stringify(server)}; ${hintFor(server, ids)}`,
     );
     return { files: [] };
   }
+  if (profile !== undefined && !profiles.includes(profile)) {
+    const advice = profiles.length === 0 ? 'the gateway file has no profiles' : hintFor(profile, profiles);
+    complain(`gateway-stdio: --profile: there is no profile ${JSON.stringify(profile)}; ${advice}`);
+    return { files: [] };
+  }
   const warnings = loaded.warnings.map(formatProblem);
   return {
-    program: { loaded, warnings, state: 'shared', server },
+    program: { loaded, warnings, state: 'shared', server, profile },
     files: [loaded.configPath, loaded.catalogPath].filter((path) => path !== ''),
   };
 }
@@ -117,7 +124,7 @@ function givenEnvironment(): Environment {
   return Object.fromEntries(given);
 }
 
-async function run({ loaded, warnings, state, server }: Program): Promise<number | undefined> {
+async function run({ loaded, warnings, state, server, profile }: Program): Promise<number | undefined> {
   const { catalog, secrets } = loaded;
   const { learn = 'at_start' } = loaded.config;
   // The front knows the one client, in whose name it has servers started.
@@ -129,6 +136,7 @@ async function run({ loaded, warnings, state, server }: Program): Promise<number
     input: process.stdin,
     output: process.stdout,
     server,
+    profile,
     // With a single server nothing is listed but what that has.
     isLearning: server === undefined && learn === 'at_start',
     onEnd: (error) => {

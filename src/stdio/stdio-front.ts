@@ -12,6 +12,7 @@ import type { Readable, Writable } from 'node:stream';
 import { isModern, type ModernCaller, readCaller } from '../../actors/client/eras/modern-caller.ts';
 import type { Origin } from '../../actors/client/message-router.ts';
 import type { Outlet } from '../../actors/client/outlet.ts';
+import { type Endpoint, profileAt } from '../../actors/client/profiles/profile.ts';
 import type { ClientSession } from '../../actors/client/sessions/session.ts';
 import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
@@ -21,7 +22,6 @@ import type { Envelope } from '../../actors/jsonrpc/envelope.ts';
 import { readClientMessage } from '../../actors/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
 import { rawOf } from '../../actors/jsonrpc/span.ts';
-import type { ManagedServer } from '../../actors/server/managed-server.ts';
 import { LineSplitter } from '../../actors/upstream/stdio/line-splitter.ts';
 import { LineOutlet } from './line-outlet.ts';
 import { LineOutput } from './line-output.ts';
@@ -33,6 +33,8 @@ export interface StdioFrontOptions {
   readonly output: Writable;
   /** The client talks to this server alone, its names untouched; without it, to all of them. */
   readonly server: string | undefined;
+  /** Or to the servers of this profile. */
+  readonly profile?: string | undefined;
   /** Servers that nothing is known of are started without being asked for. */
   readonly isLearning: boolean;
   /** The client has left; with an error when it is there and does not read. */
@@ -188,7 +190,7 @@ export class StdioFront implements Part {
     });
     this.#stateless.set(rawId, outlet);
     try {
-      outlet.running = this.#parts.gateway.router.stateless(envelope, this.#server, outlet, this.#origin());
+      outlet.running = this.#parts.gateway.router.stateless(envelope, this.#endpoint, outlet, this.#origin());
       // Some clients find out the era from a process of its own, which they end as soon as they know.
       if (this.#learning !== undefined && envelope.method !== 'server/discover')
         this.#learn(readCaller(envelope));
@@ -223,7 +225,7 @@ export class StdioFront implements Part {
       drop: () => outlet.drop(),
     };
     try {
-      this.#parts.gateway.router.open(envelope, this.#server, introduced, this.#origin(), (session) => {
+      this.#parts.gateway.router.open(envelope, this.#endpoint, introduced, this.#origin(), (session) => {
         this.#session = session;
       });
     } catch (error) {
@@ -238,7 +240,8 @@ export class StdioFront implements Part {
     clearTimeout(this.#learning);
     this.#learning = undefined;
     const { gateway } = this.#parts;
-    gateway.discovery.learn(gateway.eraBridge.listingClientOf({ session: this.#session, caller }));
+    const { discovery } = profileAt(this.#endpoint) ?? gateway;
+    discovery.learn(gateway.eraBridge.listingClientOf({ session: this.#session, caller }));
   }
 
   /** SX5 */
@@ -246,7 +249,7 @@ export class StdioFront implements Part {
     if (this.#session?.isEnded === true && this.#introduction !== undefined) {
       this.#parts.gateway.router.open(
         this.#introduction,
-        this.#server,
+        this.#endpoint,
         nowhere,
         this.#origin(),
         (session) => {
@@ -291,8 +294,9 @@ export class StdioFront implements Part {
     return { requestId: String(this.#requests) };
   }
 
-  get #server(): ManagedServer | undefined {
-    const { server } = this.#options;
+  get #endpoint(): Endpoint {
+    const { server, profile } = this.#options;
+    if (profile !== undefined) return this.#parts.gateway.profiles.get(profile);
     return server === undefined ? undefined : this.#parts.gateway.server(server);
   }
 

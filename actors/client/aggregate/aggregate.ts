@@ -4,7 +4,7 @@
 //
 // GA1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
 // GA2  two entries never share a name; the map, not the name, tells the server, and what else is known at the time
-//     does not change where a name leads.
+//     does not change where a name leads, nor does it matter who sees only a part of the servers.
 
 import { KeptResult } from '../../jsonrpc/compose.ts';
 import { rawJson } from '../../jsonrpc/span.ts';
@@ -42,10 +42,20 @@ export interface Shown extends Target {
   readonly chars: number;
 }
 
+/** Of those who see only a part of the servers. */
+export interface Narrowing {
+  /** All servers there are: names are made as if all were seen. */
+  everyone(): readonly ManagedServer[];
+  /** Whether they see this tool of a server that they see. */
+  isAllowed(server: string, tool: string): boolean;
+}
+
 /** Pages that are kept ready, in bytes over all lists; those of a longer list are made anew each time. */
 const KEPT_BYTES = 16 * 1024 * 1024;
+/** The same for each part of the servers: a full page. */
+const KEPT_BYTES_NARROWED = 4 * 1024 * 1024;
 
-interface View {
+interface MergedList {
   /** Pages by the cursor that leads there. */
   readonly pages: Map<string | undefined, KeptResult>;
   readonly list: readonly ServerItems<Shown>[];
@@ -58,7 +68,7 @@ interface View {
 export class Aggregate {
   readonly #servers: () => readonly ManagedServer[];
   readonly #filters = new WeakMap<ManagedServer, ToolFilter>();
-  readonly #views = new Map<ListKind, View>();
+  readonly #lists = new Map<ListKind, MergedList>();
   readonly #pages: ListPages;
   #stamp = 0;
   /** As of the stamp. */
@@ -66,12 +76,21 @@ export class Aggregate {
   #revision = -1;
   readonly #revisionNow: () => number;
   #keptBytes = 0;
+  readonly #mostKeptBytes: number;
+  readonly #narrowing: Narrowing | undefined;
 
-  /** `revision` goes up with every change in what is known of any server. */
-  constructor(servers: () => readonly ManagedServer[], revision: () => number, pageItems?: number) {
+  /** `revision` goes up with every change in what is known of any server, and of what `narrowing` says. */
+  constructor(
+    servers: () => readonly ManagedServer[],
+    revision: () => number,
+    pageItems?: number,
+    narrowing?: Narrowing,
+  ) {
     this.#servers = servers;
     this.#revisionNow = revision;
     this.#pages = new ListPages(pageItems);
+    this.#narrowing = narrowing;
+    this.#mostKeptBytes = narrowing === undefined ? KEPT_BYTES : KEPT_BYTES_NARROWED;
   }
 
   /** Goes up whenever the servers, or what is known of one, may have changed. */
@@ -88,7 +107,7 @@ export class Aggregate {
       this.#revision = revision;
       this.#all = all;
       this.#stamp += 1;
-      this.#views.clear();
+      this.#lists.clear();
       this.#keptBytes = 0;
     }
   }
@@ -98,13 +117,18 @@ export class Aggregate {
     for (const server of this.#servers()) if (server.entry.enabled) yield server;
   }
 
+  /** Those not switched off, seen or not. */
+  #everyone(): readonly ManagedServer[] {
+    return (this.#narrowing?.everyone() ?? this.#servers()).filter(({ entry }) => entry.enabled);
+  }
+
   isAllowed(server: ManagedServer, tool: string): boolean {
     let filter = this.#filters.get(server);
     if (filter === undefined) {
       filter = toolFilter(server.entry.tools);
       this.#filters.set(server, filter);
     }
-    return filter(tool);
+    return filter(tool) && this.#narrowing?.isAllowed(server.id, tool) !== false;
   }
 
   /** Whether clients may see this tool in a list. */
@@ -114,11 +138,11 @@ export class Aggregate {
 
   /** A page of the merged list, the first without a cursor. Throws RpcFault -32602 for what is no cursor of this list. */
   list(kind: ListKind, cursor?: string): KeptResult {
-    const { pages, list } = this.#view(kind);
+    const { pages, list } = this.#merged(kind);
     const kept = pages.get(cursor);
     if (kept !== undefined) return kept;
     const page = this.#page(kind, list, cursor);
-    if (this.#keptBytes + page.size <= KEPT_BYTES) {
+    if (this.#keptBytes + page.size <= this.#mostKeptBytes) {
       this.#keptBytes += page.size;
       pages.set(cursor, page);
     }
@@ -127,12 +151,12 @@ export class Aggregate {
 
   /** Every tool clients may see, by name, in the order of the list; another map as soon as it may be another list. */
   tools(): ReadonlyMap<string, Shown> {
-    return this.#view('tools').targets;
+    return this.#merged('tools').targets;
   }
 
   /** Where a prefixed tool or prompt name leads. */
   find(kind: 'tools' | 'prompts', name: string): Target | undefined {
-    return this.#view(kind).targets.get(name);
+    return this.#merged(kind).targets.get(name);
   }
 
   /**
@@ -141,11 +165,11 @@ export class Aggregate {
    */
   findUnlisted(kind: 'tools' | 'prompts', name: string): Target | undefined {
     let found: ManagedServer | undefined;
-    for (const server of this.servers()) {
+    for (const server of this.#everyone()) {
       const isLonger = found === undefined || server.id.length > found.id.length;
       if (isLonger && name.startsWith(`${server.id}__`)) found = server;
     }
-    if (found === undefined) return undefined;
+    if (found === undefined || !this.#servers().includes(found)) return undefined;
     const { cache, entry } = found;
     if (entry.isolation === 'shared' && cache.isLearnt && cache.cuts[kind] === undefined) return undefined;
     const key = name.slice(found.id.length + 2);
@@ -156,9 +180,9 @@ export class Aggregate {
 
   /** Where a resource is read: by the uri itself, then by template, then by being the only server with resources. */
   findResource(uri: string): Target | undefined {
-    const listed = this.#view('resources').targets.get(uri);
+    const listed = this.#merged('resources').targets.get(uri);
     if (listed !== undefined) return listed;
-    for (const target of this.#view('resourceTemplates').targets.values()) {
+    for (const target of this.#merged('resourceTemplates').targets.values()) {
       if (matchesTemplate(target.key, uri)) return { server: target.server, key: uri };
     }
     const able = [...this.servers()].filter(
@@ -169,7 +193,7 @@ export class Aggregate {
   }
 
   findTemplate(template: string): Target | undefined {
-    return this.#view('resourceTemplates').targets.get(template) ?? this.findResource(template);
+    return this.#merged('resourceTemplates').targets.get(template) ?? this.findResource(template);
   }
 
   /**
@@ -200,14 +224,14 @@ export class Aggregate {
 
   /** The servers of which the list is not known, or not whole. */
   incomplete(kind: ListKind): readonly string[] {
-    return this.#view(kind).incomplete;
+    return this.#merged(kind).incomplete;
   }
 
   /** How long a list may be kept, and by whom: what holds for every server's part of it. */
   cacheHint(kind: ListKind): CacheHint {
-    const view = this.#view(kind);
-    view.hint ??= this.#hint(kind);
-    return view.hint;
+    const merged = this.#merged(kind);
+    merged.hint ??= this.#hint(kind);
+    return merged.hint;
   }
 
   #hint(kind: ListKind): CacheHint {
@@ -220,24 +244,25 @@ export class Aggregate {
     return strictest(hints);
   }
 
-  #view(kind: ListKind): View {
+  #merged(kind: ListKind): MergedList {
     this.#refresh();
-    let view = this.#views.get(kind);
-    if (view === undefined) {
-      view = this.#build(kind);
-      this.#views.set(kind, view);
+    let merged = this.#lists.get(kind);
+    if (merged === undefined) {
+      merged = this.#build(kind);
+      this.#lists.set(kind, merged);
     }
-    return view;
+    return merged;
   }
 
-  #build(kind: ListKind): View {
+  #build(kind: ListKind): MergedList {
     const isPrefixed = kind === 'tools' || kind === 'prompts';
     const targets = new Map<string, Shown>();
     const list: ServerItems<Shown>[] = [];
     const servers = [...this.servers()];
+    const everyone = this.#narrowing === undefined ? servers : this.#everyone();
     for (const server of servers) {
       // Servers `a` and `a__b` could both have a tool `a__b__c`: the plain name is the longer id's, known or not.
-      const rivals = servers.filter(({ id }) => id !== server.id && id.startsWith(server.id));
+      const rivals = everyone.filter(({ id }) => id !== server.id && id.startsWith(server.id));
       const seen = new Set<string>();
       const items: Shown[] = [];
       for (const item of server.cache.lists[kind] ?? []) {

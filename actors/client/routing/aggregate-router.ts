@@ -12,6 +12,7 @@ import type { Discovery } from '../aggregate/discovery.ts';
 import type { ListCompleteness } from '../aggregate/list-changes.ts';
 import { withGatewayMetadata } from '../eras/result-metadata.ts';
 import { withoutTasks } from '../eras/without-tasks.ts';
+import type { Profile } from '../profiles/profile.ts';
 import { type ClientRequest, type RoutedRequest, routeTo } from '../routed-request.ts';
 import { isSearchTool, rawSearchTools } from '../search/search-tools.ts';
 import type { SearchResponse, ToolSearch } from '../search/tool-search.ts';
@@ -29,6 +30,8 @@ import {
 
 export interface AggregateContext extends RoutingContext {
   readonly discovery: Discovery;
+  /** Whose servers these are; undefined for all of them. */
+  readonly profile: Profile | undefined;
   /** Set where clients are to search for tools instead of being shown them all. */
   readonly search: ToolSearch | undefined;
   readonly listTimeoutMs: number;
@@ -106,7 +109,7 @@ function askForList(route: ClientRequest, context: AggregateContext, kind: ListK
     return;
   }
   let answer: ListCompleteness = 'none';
-  const end = context.sessions.asksForList(session, kind);
+  const end = context.sessions.asksForList(session, kind, context.profile);
   exchange.whenEnded = () => end(answer);
   afterSettling(route, context, () => {
     answer = context.aggregate.incomplete(kind).length === 0 ? 'whole' : 'partial';

@@ -49,11 +49,12 @@ export function readInitialize(envelope: Envelope): InitializeRequest {
   };
 }
 
-/** The gateway's own, for all servers together. */
+/** The gateway's own, for all servers together, or those of the session's profile. */
 export function gatewayInitializeResult(
-  { aggregate, serverInfo }: Gateway,
-  { protocolVersion }: ClientSession,
+  { aggregate: all, serverInfo }: Gateway,
+  { protocolVersion, profile }: ClientSession,
 ): Record<string, unknown> {
+  const aggregate = profile?.aggregate ?? all;
   const instructions = aggregate.instructions();
   return {
     protocolVersion,

@@ -20,6 +20,7 @@ import { ClientDescription } from '../client-description.ts';
 import type { Cancellable } from '../client-exchange.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { Outlet } from '../outlet.ts';
+import type { Profile } from '../profiles/profile.ts';
 
 /** More resources than this in one listen are not honoured, nor more of one server in a session. */
 export const MAX_URIS = 1000;
@@ -30,6 +31,8 @@ const MAX_EARLY_BYTES = 65_536;
 export interface ListenStreamOptions {
   /** The server it listens to; undefined at /mcp. */
   readonly target: string | undefined;
+  /** The profile it listens to, at /mcp/@NAME. */
+  readonly profile?: Profile | undefined;
   readonly caller: ModernCaller;
   readonly outlet: Outlet;
   readonly serverInfo: unknown;
@@ -40,6 +43,7 @@ export interface ListenStreamOptions {
 
 export class ListenStream implements CallOwner {
   readonly target: string | undefined;
+  readonly profile: Profile | undefined;
   /** Which one it is, for people: given by Sessions, counting up. */
   number = 0;
   /** When it last heard of the merged lists, as ListChanges counts. */
@@ -65,6 +69,7 @@ export class ListenStream implements CallOwner {
     this.#rawId = envelope.rawId;
     this.#options = options;
     this.target = options.target;
+    this.profile = options.profile;
     this.description = new ClientDescription(caller.clientInfo, caller.capabilities);
   }
 
@@ -106,7 +111,9 @@ export class ListenStream implements CallOwner {
 
   onServerRequest(): void {}
 
-  onServerNotification(_connection: Connection, envelope: Envelope): void {
+  onServerNotification(connection: Connection, envelope: Envelope): void {
+    // PRO2
+    if (this.profile?.has(connection.server) === false) return;
     const { bytes, params } = envelope;
     if (envelope.method !== 'notifications/resources/updated' || params === undefined) return;
     const meta = envelope.param('_meta');

@@ -11,6 +11,7 @@ import type { ManagedServer } from '../../server/managed-server.ts';
 import { listFilters } from '../../server/notifications/upstream-listen.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { Outlet } from '../outlet.ts';
+import type { Profile, View } from '../profiles/profile.ts';
 import { describeServer, descriptionOf } from '../routing/describe-server.ts';
 import { ListenStream, MAX_URIS } from './listen-stream.ts';
 import { subscribeResources, unsubscribeResources } from './resource-subscription.ts';
@@ -18,8 +19,10 @@ import { subscribeResources, unsubscribeResources } from './resource-subscriptio
 export interface ListenRequest {
   readonly envelope: Envelope;
   readonly caller: ModernCaller;
-  /** The server it listens to; undefined at /mcp. */
+  /** The server it listens to; undefined at /mcp and /mcp/@NAME. */
   readonly server: ManagedServer | undefined;
+  /** The profile it listens to. */
+  readonly profile: Profile | undefined;
   readonly outlet: Outlet;
 }
 
@@ -27,10 +30,14 @@ export interface ListenRequest {
  * Begins to listen. Throws RpcFault −32602 for a filter that is none, and OverloadedError when too many clients
  * listen. What goes wrong later comes through the outlet.
  */
-export function listen(gateway: Gateway, { envelope, caller, server, outlet }: ListenRequest): ListenStream {
+export function listen(
+  gateway: Gateway,
+  { envelope, caller, server, profile, outlet }: ListenRequest,
+): ListenStream {
   const { kinds, uris } = readFilter(envelope);
   const listening = new ListenStream(envelope, {
     target: server?.id,
+    profile,
     caller,
     outlet,
     serverInfo: server?.cache.description?.serverInfo ?? gateway.serverInfo,
@@ -56,6 +63,7 @@ async function begin(
   kinds: readonly ListKind[],
   uris: readonly string[],
 ): Promise<void> {
+  const view: View = listening.profile ?? gateway;
   const isEmpty = kinds.length === 0 && uris.length === 0;
   if (server !== undefined && !isEmpty && descriptionOf(server) === undefined) await known(server, listening);
   if (listening.isEnded) return;
@@ -67,10 +75,10 @@ async function begin(
     }),
   );
   if (server === undefined && uris.length > 0)
-    await gateway.discovery.settle(gateway.config.list_timeout_seconds * 1000);
+    await view.discovery.settle(gateway.config.list_timeout_seconds * 1000);
   const byServer = new Map<ManagedServer, string[]>();
   for (const uri of uris.slice(0, MAX_URIS)) {
-    const at = server ?? gateway.aggregate.findResource(uri)?.server;
+    const at = server ?? view.aggregate.findResource(uri)?.server;
     if (at === undefined || !canWatch(at) || listening.isEnded) continue;
     const own = byServer.get(at) ?? [];
     byServer.set(at, own);

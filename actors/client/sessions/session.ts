@@ -14,11 +14,13 @@ import { LinkedList } from '../../linked-list.ts';
 import { anonymous, type Principal } from '../../principal.ts';
 import type { Call } from '../../server/calls/call.ts';
 import type { CallOwner, ConnectionEnd } from '../../server/calls/call-owner.ts';
+import { refuseServerRequest } from '../../server/notifications/server-request.ts';
 import type { Connection } from '../../server/pool/connection.ts';
 import type { ListCopies } from '../aggregate/list-changes.ts';
 import { ClientDescription } from '../client-description.ts';
 import type { ClientExchange } from '../client-exchange.ts';
 import type { Stream } from '../outlet.ts';
+import type { Profile } from '../profiles/profile.ts';
 import { PendingServerRequests } from './pending-server-requests.ts';
 import type { ReplayBudget } from './replay-budget.ts';
 import { ReplayRing } from './replay-ring.ts';
@@ -27,6 +29,8 @@ export interface SessionOptions {
   readonly id: string;
   /** The server a session at /mcp/:id belongs to; undefined at /mcp. */
   readonly target: string | undefined;
+  /** The profile a session at /mcp/@NAME belongs to. */
+  readonly profile?: Profile | undefined;
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;
@@ -48,6 +52,7 @@ const sessionNotices = /^notifications\/(tools|prompts|resources)\/(list_changed
 export class ClientSession implements CallOwner {
   readonly id: string;
   readonly target: string | undefined;
+  readonly profile: Profile | undefined;
   readonly principal: Principal;
   readonly protocolVersion: string;
   readonly description: ClientDescription;
@@ -75,6 +80,7 @@ export class ClientSession implements CallOwner {
   constructor(options: SessionOptions) {
     this.id = options.id;
     this.target = options.target;
+    this.profile = options.profile;
     this.principal = options.principal ?? anonymous;
     this.protocolVersion = options.protocolVersion;
     this.description = new ClientDescription(options.clientInfo, options.capabilities);
@@ -104,6 +110,17 @@ export class ClientSession implements CallOwner {
 
   belongsTo(server: string): boolean {
     return this.target === server;
+  }
+
+  /** Whether a request of it is under way at that server. */
+  isAt(server: string): boolean {
+    for (const exchange of this.#exchanges ?? []) if (exchange.server === server) return true;
+    return false;
+  }
+
+  /** PRO2 */
+  #hears(server: string): boolean {
+    return this.profile === undefined || this.profile.has(server) || this.isAt(server);
   }
 
   get inFlight(): number {
@@ -151,6 +168,10 @@ export class ClientSession implements CallOwner {
   }
 
   onServerRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void {
+    if (!this.#hears(connection.server)) {
+      refuseServerRequest(connection, envelope);
+      return;
+    }
     this.#asked ??= new PendingServerRequests();
     const question = this.#asked.ask(connection, envelope);
     if (question === undefined || this.#deliver(question.message, connection, call, false)) return;
@@ -189,6 +210,7 @@ export class ClientSession implements CallOwner {
   }
 
   onServerNotification(connection: Connection, envelope: Envelope, call: Call | undefined): void {
+    if (!this.#hears(connection.server)) return;
     let message = envelope.bytes;
     if (envelope.method === 'notifications/cancelled') {
       const requestId = envelope.param('requestId');

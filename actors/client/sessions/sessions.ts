@@ -20,6 +20,7 @@ import type { ConnectionEnd } from '../../server/calls/call-owner.ts';
 import { type ListKind, listKinds } from '../../server/lists/lists.ts';
 import { ListChanges, type ListCompleteness, ListCopies } from '../aggregate/list-changes.ts';
 import type { ClientDescription } from '../client-description.ts';
+import type { Profile } from '../profiles/profile.ts';
 import type { ListenStream } from './listen-stream.ts';
 import { ReplayBudget } from './replay-budget.ts';
 import { ClientSession, type SessionOptions } from './session.ts';
@@ -39,6 +40,8 @@ export interface SessionsOptions {
   readonly log: Log;
   /** A session has ended: what servers keep for it can be removed. */
   readonly onEnd: (session: ClientSession) => void;
+  /** Those there are. */
+  readonly profiles?: () => Iterable<Profile>;
 }
 
 export class Sessions {
@@ -52,6 +55,7 @@ export class Sessions {
   #count = 0;
   /** What sessions at /mcp/:id are to be told: the servers with changes, by the list. */
   readonly #announced = new Map<ListKind, Set<string>>();
+  /** What those at /mcp are to be told. */
   readonly #listChanges = new ListChanges();
   #announcing: NodeJS.Timeout | undefined;
 
@@ -105,7 +109,7 @@ export class Sessions {
     });
     this.#take(session.description);
     session.number = ++this.#count;
-    if (session.target === undefined) session.lists = new ListCopies(this.#listChanges.count);
+    if (session.target === undefined) session.lists = new ListCopies(this.#changesFor(session).count);
     this.#byId.set(session.id, session);
     return session;
   }
@@ -115,7 +119,7 @@ export class Sessions {
     this.#admit();
     this.#take(listening.description);
     listening.number = ++this.#count;
-    listening.heardAt = this.#listChanges.count;
+    listening.heardAt = this.#changesFor(listening).count;
     this.#listening.add(listening);
   }
 
@@ -129,10 +133,15 @@ export class Sessions {
     for (const listening of [...this.#listening]) listening.end();
   }
 
-  /** The live session of that id: one of another server, or of another principal, is unknown. */
-  find(id: string, target: string | undefined, principal: Principal): ClientSession | undefined {
+  /** The live session of that id: one of another server or profile, or of another principal, is unknown. */
+  find(
+    id: string,
+    target: string | undefined,
+    principal: Principal,
+    profile?: Profile,
+  ): ClientSession | undefined {
     const session = this.#byId.get(id);
-    if (session === undefined || session.target !== target) return undefined;
+    if (session === undefined || session.target !== target || session.profile !== profile) return undefined;
     return isSamePrincipal(session.principal, principal) ? session : undefined;
   }
 
@@ -151,10 +160,21 @@ export class Sessions {
     return false;
   }
 
-  /** The lists of a server are others; for EVERY_SERVER only those at /mcp can know. `isFirst`: they were not known before. */
+  /**
+   * The lists of a server are others; for EVERY_SERVER only those at /mcp can know. `isFirst`: they were not known before,
+   * which is nothing to those who see the server alone.
+   */
   announce(server: string, kinds: readonly ListKind[], isFirst = false): void {
     this.#listChanges.add(kinds, isFirst);
-    this.announceAt(server, kinds);
+    for (const profile of this.#options.profiles?.() ?? [])
+      if (profile.has(server)) profile.changes.add(kinds, isFirst);
+    this.announceAt(isFirst ? EVERY_SERVER : server, kinds);
+  }
+
+  /** A profile has other servers or tools than before. */
+  announceIn({ changes }: Profile, kinds: readonly ListKind[]): void {
+    changes.add(kinds, false);
+    this.#tellSoon();
   }
 
   /** A server says that its lists have changed: clients of this server alone are notified. */
@@ -167,16 +187,21 @@ export class Sessions {
   }
 
   /** To be called when a session can hear, on a new stream say, what it has missed of changes. */
-  tellMissed({ lists }: ClientSession): void {
-    if (lists?.isDue(this.#listChanges) === true) this.#tellSoon();
+  tellMissed(session: ClientSession): void {
+    if (session.lists?.isDue(this.#changesFor(session)) === true) this.#tellSoon();
   }
 
   /** A client asks for a merged list, the whole of it; to be called when that is over. */
-  asksForList(session: ClientSession | undefined, kind: ListKind): (answer: ListCompleteness) => void {
+  asksForList(
+    session: ClientSession | undefined,
+    kind: ListKind,
+    profile?: Profile,
+  ): (answer: ListCompleteness) => void {
+    const changes = this.#changesFor({ profile });
     session?.lists?.ask(kind);
     return (answer) => {
-      if (session === undefined && answer !== 'none') this.#listChanges.gave(kind);
-      session?.lists?.end(kind, this.#listChanges, answer);
+      if (session === undefined && answer !== 'none') changes.gave(kind);
+      session?.lists?.end(kind, changes, answer);
       // It may have missed a change meanwhile.
       if (session !== undefined) this.tellMissed(session);
     };
@@ -224,6 +249,10 @@ export class Sessions {
     this.#descriptions.give(share.held, share);
   }
 
+  #changesFor({ profile }: { readonly profile?: Profile | undefined }): ListChanges {
+    return profile?.changes ?? this.#listChanges;
+  }
+
   #tellSoon(): void {
     this.#announcing ??= setTimeout(() => this.#tell(), COALESCE_MS);
   }
@@ -236,17 +265,19 @@ export class Sessions {
       if (session.stream === undefined) continue;
       const { target, lists } = session;
       const notices =
-        lists?.take(this.#listChanges) ?? kindsAt(due, target).map((kind) => listKinds[kind].changed);
+        lists?.take(this.#changesFor(session)) ?? kindsAt(due, target).map((kind) => listKinds[kind].changed);
       for (const method of notices) session.notify(notificationMessage(method));
     }
+    const told = new Set<ListChanges>();
     for (const listening of this.#listening) {
       const { target } = listening;
-      const kinds =
-        target === undefined ? this.#listChanges.dueToListener(listening.heardAt) : kindsAt(due, target);
-      listening.heardAt = this.#listChanges.count;
+      const changes = this.#changesFor(listening);
+      const kinds = target === undefined ? changes.dueToListener(listening.heardAt) : kindsAt(due, target);
+      listening.heardAt = changes.count;
+      if (target === undefined) told.add(changes);
       for (const kind of kinds) listening.notify(kind);
     }
-    if (this.#listening.size > 0) this.#listChanges.toldListeners();
+    for (const changes of told) changes.toldListeners();
   }
 
   #endIdle(): void {

@@ -11,6 +11,7 @@ import type {
   triggerRecord,
 } from '../../http/api/automation-records.ts';
 import type { fleetRecord, flowDetails, flowRecord } from '../../http/api/flow-records.ts';
+import type { ProfileStats } from '../../http/api/profile-figures.ts';
 import type { serverDetails, serverRecord, serverStats } from '../../http/api/records.ts';
 import type {
   answerRecord,
@@ -36,6 +37,8 @@ export interface Stats extends Partial<AutomationStats> {
   readonly sessions: number;
   readonly listens: number;
   readonly servers: Readonly<Record<string, ServerStats>>;
+  /** Where there are any. */
+  readonly profiles?: Readonly<Record<string, ProfileStats>>;
 }
 
 export const pathOf = (id: string): string => `servers/${encodeURIComponent(id)}`;

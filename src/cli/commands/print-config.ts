@@ -45,12 +45,13 @@ interface Arguments {
 
 /** A desktop client passes little of the user's environment on, so that what the files refer to has to be named. */
 function localArguments(
-  target: { config: string; server: string | undefined },
+  target: { config: string; server: string | undefined; profile: string | undefined },
   files: readonly string[],
 ): Arguments {
   const server = target.server === undefined ? [] : ['--server', target.server];
+  const profile = target.profile === undefined ? [] : ['--profile', target.profile];
   const names = new Set(files.flatMap((file) => referencesInFile(readFileSync(file, 'utf8'))));
-  return { args: ['--config', resolve(target.config), ...server], names: [...names] };
+  return { args: ['--config', resolve(target.config), ...server, ...profile], names: [...names] };
 }
 
 function remoteArguments(target: RemoteTarget): Arguments {

@@ -40,9 +40,7 @@ export async function connectionTo(client: Client, options: ConnectOptions): Pro
 async function ownServers(client: Client, config: string, { profile }: ConnectOptions): Promise<Found> {
   const { configPath, catalogPath } = await loadConfig(config, process.env);
   const files = [configPath, catalogPath].filter((path) => path !== '');
-  const { connection, notes } = program(client, { config: resolve(config), server: undefined }, files, []);
-  if (profile === undefined || connection.kind !== 'stdio') return { connection, notes };
-  return { connection: { ...connection, args: [...connection.args, '--profile', profile] }, notes };
+  return program(client, { config: resolve(config), server: undefined, profile }, files, []);
 }
 
 function program(client: Client, target: StdioTarget, files: readonly string[], notes: string[]): Found {

@@ -134,7 +134,22 @@ export function statsPage(stats: Stats, paint: Paint): string[] {
     ['servers', stateCounts(Object.values(stats.servers), paint)],
     ...automationEntries(stats, paint),
   ] as const;
-  return entries.map(([name, text]) => `${name.padEnd(13)}  ${text}`);
+  return [...entries.map(([name, text]) => `${name.padEnd(13)}  ${text}`), ...profileTable(stats)];
+}
+
+function profileTable({ profiles = {} }: Stats): readonly string[] {
+  const rows = Object.entries(profiles).map(([name, figures]) => ({ name, ...figures }));
+  if (rows.length === 0) return [];
+  const columns: Column<(typeof rows)[number]>[] = [
+    { title: 'PROFILE', text: ({ name }) => name },
+    { title: 'SERVERS', isNumber: true, text: ({ servers }) => String(servers.length) },
+    { title: 'REQUESTS', isNumber: true, text: ({ requests }) => String(requests.total) },
+    { title: 'FAILED', isNumber: true, text: ({ requests }) => String(requests.failed) },
+    { title: 'IN FLIGHT', isNumber: true, text: ({ requests }) => String(requests.in_flight) },
+    { title: 'SESSIONS', isNumber: true, text: ({ sessions }) => String(sessions) },
+    { title: 'LISTENING', isNumber: true, text: ({ listens }) => String(listens) },
+  ];
+  return ['', ...table(columns, rows)];
 }
 
 function automationEntries(stats: Stats, paint: Paint): readonly (readonly [string, string])[] {

@@ -3,6 +3,7 @@
 // that belong to no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
 
 import { isModern, readCaller } from '../../../actors/client/eras/modern-caller.ts';
+import { type Endpoint, profileAt, serverAt } from '../../../actors/client/profiles/profile.ts';
 import { parseEventId } from '../../../actors/client/sessions/replay-ring.ts';
 import type { ClientSession } from '../../../actors/client/sessions/session.ts';
 import { GatewayError, StoppedError } from '../../../actors/errors.ts';
@@ -11,7 +12,6 @@ import { modernVersion } from '../../../actors/jsonrpc/modern-meta.ts';
 import { readClientMessage } from '../../../actors/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
 import { isSessionVersion, sessionVersions } from '../../../actors/server/cache/server-description.ts';
-import type { ManagedServer } from '../../../actors/server/managed-server.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';
@@ -35,7 +35,7 @@ export function admitPost(context: ExchangeContext): boolean {
 export function post(
   routes: RouteContext,
   context: ExchangeContext,
-  server: ManagedServer | undefined,
+  endpoint: Endpoint,
   body: Buffer | BodyProblem,
 ): void {
   const envelope = readBody(context, body, routes.gateway.config.limits.body_bytes);
@@ -43,7 +43,7 @@ export function post(
   try {
     if (envelope.kind === 'request' && routes.gateway.isDraining) throw draining();
     if (isModern(envelope)) {
-      postModern(routes, context, server, envelope);
+      postModern(routes, context, endpoint, envelope);
       return;
     }
     if (isModernHeader(context.request.headers['mcp-protocol-version'])) {
@@ -57,12 +57,12 @@ export function post(
     checkMirrorHeaders(context.request.headers, envelope);
     if (envelope.kind === 'request' && envelope.method === 'initialize') {
       const outlet = new PostOutlet(context, routes.heartbeat, undefined);
-      routes.gateway.router.open(envelope, server, outlet, context, (session) => {
+      routes.gateway.router.open(envelope, endpoint, outlet, context, (session) => {
         outlet.session = session;
       });
       return;
     }
-    const session = sessionOf(routes, context, server, envelope);
+    const session = sessionOf(routes, context, endpoint, envelope);
     if (session === undefined) return;
     if (envelope.kind === 'request') {
       const outlet = new PostOutlet(context, routes.heartbeat, session);
@@ -77,7 +77,7 @@ export function post(
 }
 
 /** Opens the session's own stream, or goes on with one that was lost. */
-export function get(routes: RouteContext, context: ExchangeContext, server: ManagedServer | undefined): void {
+export function get(routes: RouteContext, context: ExchangeContext, endpoint: Endpoint): void {
   if (refusesModern(context)) return;
   const { accept = '', 'last-event-id': lastEventId } = context.request.headers;
   if (!accepts(accept, 'text/event-stream')) {
@@ -85,7 +85,7 @@ export function get(routes: RouteContext, context: ExchangeContext, server: Mana
     return;
   }
   if (!admitVersion(context)) return;
-  const session = sessionOf(routes, context, server, undefined);
+  const session = sessionOf(routes, context, endpoint, undefined);
   if (session === undefined) return;
   if (routes.gateway.isDraining) {
     answerError(context, draining(), undefined);
@@ -118,13 +118,9 @@ export function get(routes: RouteContext, context: ExchangeContext, server: Mana
   if (last !== undefined) stream.replayAfter(last.number);
 }
 
-export function remove(
-  routes: RouteContext,
-  context: ExchangeContext,
-  server: ManagedServer | undefined,
-): void {
+export function remove(routes: RouteContext, context: ExchangeContext, endpoint: Endpoint): void {
   if (refusesModern(context)) return;
-  const session = sessionOf(routes, context, server, undefined);
+  const session = sessionOf(routes, context, endpoint, undefined);
   if (session === undefined) return;
   routes.gateway.router.end(session);
   context.empty(204);
@@ -165,7 +161,7 @@ function readBody(context: ExchangeContext, body: Buffer | BodyProblem, limit: n
 function sessionOf(
   routes: RouteContext,
   context: ExchangeContext,
-  server: ManagedServer | undefined,
+  endpoint: Endpoint,
   envelope: Envelope | undefined,
 ): ClientSession | undefined {
   const id = context.request.headers['mcp-session-id'];
@@ -175,7 +171,9 @@ function sessionOf(
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message, rawId), 400);
     return undefined;
   }
-  const session = routes.gateway.sessions.find(id, server?.id, context.principal);
+  const profile = profileAt(endpoint);
+  const server = serverAt(endpoint);
+  const session = routes.gateway.sessions.find(id, server?.id, context.principal, profile);
   if (session === undefined) {
     // The client has to initialize anew; 404 is what tells it so.
     context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);

@@ -1,10 +1,10 @@
 // Serves POST of a message of the modern era (2026-07-28): its body holds protocol version, client and capabilities, and the
 // headers repeat parts of it, which must agree. There is no session; GET and DELETE do not exist.
 
+import { type Endpoint, profileAt, serverAt } from '../../../actors/client/profiles/profile.ts';
 import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
 import { metaKeys, modernVersion } from '../../../actors/jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
-import type { ManagedServer } from '../../../actors/server/managed-server.ts';
 import { nameOf } from '../../../actors/upstream/streamable-http/request-metadata.ts';
 import type { RouteContext } from '../route-context.ts';
 import type { ExchangeContext } from './exchange-context.ts';
@@ -20,7 +20,7 @@ export function isModernHeader(version: string | undefined): boolean {
 export function postModern(
   routes: RouteContext,
   context: ExchangeContext,
-  server: ManagedServer | undefined,
+  endpoint: Endpoint,
   envelope: Envelope,
 ): void {
   const { headers } = context.request;
@@ -31,10 +31,10 @@ export function postModern(
     return;
   }
   if (envelope.method === 'tools/call')
-    checkParamHeaders(headers, envelope, inputSchemaOf(routes, server, nameOf(envelope) ?? ''));
+    checkParamHeaders(headers, envelope, inputSchemaOf(routes, endpoint, nameOf(envelope) ?? ''));
   const outlet = new StatelessOutlet(context, routes.heartbeat);
   try {
-    const running = routes.gateway.router.stateless(envelope, server, outlet, context);
+    const running = routes.gateway.router.stateless(envelope, endpoint, outlet, context);
     outlet.whenGone(() => running?.cancel('the client closed the stream of the request'));
   } catch (error) {
     // The answer is somebody else's to give.
@@ -44,9 +44,10 @@ export function postModern(
 }
 
 /** The schema by which the client had to choose its headers; undefined for a tool that is not known yet. */
-function inputSchemaOf(routes: RouteContext, server: ManagedServer | undefined, name: string): unknown {
+function inputSchemaOf({ gateway }: RouteContext, endpoint: Endpoint, name: string): unknown {
+  const server = serverAt(endpoint);
   if (server !== undefined) return server.cache.inputSchemaOf(name);
-  const target = routes.gateway.aggregate.find('tools', name);
+  const target = (profileAt(endpoint) ?? gateway).aggregate.find('tools', name);
   return target?.server.cache.inputSchemaOf(target.key);
 }
 

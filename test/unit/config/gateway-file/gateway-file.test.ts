@@ -31,6 +31,7 @@ describe('the gateway file', () => {
       list_timeout_seconds: 25,
       shutdown_seconds: 10,
       expose: 'all',
+      profiles: {},
       inspector: { commands: false, stately: false, insecure: false },
       spec: { triggers: { watch: false }, agents: {}, fleets: {}, flows: {}, runtime: {}, server: {} },
       platforms: {},
