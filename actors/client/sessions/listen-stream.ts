@@ -112,7 +112,7 @@ export class ListenStream implements CallOwner {
   onServerRequest(): void {}
 
   onServerNotification(connection: Connection, envelope: Envelope): void {
-    // PRO2
+    // PFL2
     if (this.profile?.has(connection.server) === false) return;
     const { bytes, params } = envelope;
     if (envelope.method !== 'notifications/resources/updated' || params === undefined) return;

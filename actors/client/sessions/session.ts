@@ -118,7 +118,7 @@ export class ClientSession implements CallOwner {
     return false;
   }
 
-  /** PRO2 */
+  /** PFL2 */
   #hears(server: string): boolean {
     return this.profile === undefined || this.profile.has(server) || this.isAt(server);
   }

@@ -149,7 +149,7 @@ function routed(profile: Profile, message: object, isModern: boolean) {
 const listOf = (from: Aggregate, kind: 'tools' | 'prompts' | 'resources'): Record<string, string>[] =>
   JSON.parse(from.list(kind).raw.toString())[kind];
 
-test('PRO1, PRO3: what is listed is what can be called, under the name it has at /mcp, and all else is unknown', () => {
+test('PFL1, PFL3: what is listed is what can be called, under the name it has at /mcp, and all else is unknown', () => {
   const change = fc.record({ given: catalog, written: entry });
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), fc.boolean(), (changes, isModern) => {
@@ -231,7 +231,7 @@ const connectionOf = (serverId: string) => {
   return { refused, connection: { server: serverId, sendRaw } as unknown as Connection };
 };
 
-test('PRO2: no message of a server outside reaches a session or a client that listens inside, nor news of its lists', () => {
+test('PFL2: no message of a server outside reaches a session or a client that listens inside, nor news of its lists', () => {
   const say = fc.record({
     do: fc.constantFrom('update', 'log', 'ask', 'list' as const),
     id,

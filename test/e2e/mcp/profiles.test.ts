@@ -1,0 +1,281 @@
+// Profiles at /mcp/@NAME, on real servers: what is listed, called, refused and heard there, in both eras, what a reload
+// changes, the figures, and the same behind gateway-stdio.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
+import { listenAsk, modern, modernStream, said, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { RawSession } from '../../fixtures/clients/raw-session.ts';
+import { everythingOverStdio } from '../../fixtures/everything/start.ts';
+import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { configured, StdioClient } from '../../fixtures/gateway/stdio-gateway.ts';
+
+const tools = ['echo', 'stats', 'touch', 'update'];
+const changed = 'notifications/tools/list_changed';
+const updated = 'notifications/resources/updated';
+
+const servers = {
+  alpha: { ...everythingOverStdio({ name: 'alpha', tools }), tags: ['work'] },
+  beta: { ...everythingOverStdio({ name: 'beta', tools }), isolation: 'session', tags: ['home'] },
+  gamma: { ...everythingOverStdio({ name: 'gamma', tools }), tags: ['home'] },
+};
+
+const profiles = {
+  work: { tags: ['work'] },
+  home: { servers: ['beta'], tags: ['home'], tools: ['echo', 'gamma__s*'] },
+  every: {},
+};
+
+async function names(client: McpClient): Promise<string[]> {
+  return (await client.client.listTools()).tools.map(({ name }) => name);
+}
+
+async function json(url: string, init?: RequestInit) {
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows what it has asked for
+  return (await (await fetch(url, init)).json()) as any;
+}
+
+function rewrite({ folder }: GatewayProcess, change: (settings: Record<string, unknown>) => void): void {
+  const file = join(folder, 'gateway.yaml');
+  const settings = JSON.parse(readFileSync(file, 'utf8'));
+  change(settings);
+  writeFileSync(file, JSON.stringify(settings));
+}
+
+const reload = ({ url }: GatewayProcess) => json(`${url}/admin/reload`, { method: 'POST' });
+
+describe.each(fillings)('a profile, over %s', (http) => {
+  let running: Promise<GatewayProcess> | undefined;
+  const started = () => {
+    running ??= startGateway({ servers, settings: { profiles }, http });
+    return running;
+  };
+
+  test('has its own lists, from servers of its own alone, and nothing else is there to be reached', async () => {
+    const gateway = await started();
+    const [work, home] = [
+      await McpClient.connect(`${gateway.url}/mcp/@work`),
+      // As some clients write it.
+      await McpClient.connect(`${gateway.url}/mcp/%40home`),
+    ];
+    expect(await names(work)).toEqual(['echo', 'touch', 'update', 'stats'].map((name) => `alpha__${name}`));
+    // Servers outside were not even started for that.
+    const { servers: states } = await json(`${gateway.url}/servers`);
+    expect(states.map(({ id, state }: { id: string; state: string }) => [id, state !== 'stopped'])).toEqual([
+      ['alpha', true],
+      ['beta', false],
+      ['gamma', false],
+    ]);
+    expect(await names(home)).toEqual(['beta__echo', 'gamma__echo', 'gamma__stats']);
+    const uris = (await work.client.listResources()).resources.map(({ uri }) => uri);
+    expect(uris).toContain('alpha://own');
+    expect(uris).not.toContain('beta://own');
+    expect((await home.client.listPrompts()).prompts.map(({ name }) => name)).toEqual([
+      'beta__greet',
+      'gamma__greet',
+    ]);
+    expect(await home.call('beta__echo', { text: 'hi' })).toEqual({ text: 'hi' });
+    const { client: later } = await McpClient.connect(`${gateway.url}/mcp/@work`);
+    expect(later.getInstructions()).toContain('# alpha');
+    expect(later.getInstructions()).not.toContain('# beta');
+
+    const nobodys = await errorOf(work.call('nobody__has'));
+    for (const outside of ['beta__echo', 'gamma__stats']) {
+      const error = await errorOf(work.call(outside));
+      expect([error.code, error.message]).toEqual([
+        nobodys.code,
+        nobodys.message.replace('nobody__has', outside),
+      ]);
+    }
+    for (const hidden of ['beta__stats', 'gamma__touch'])
+      expect(await errorOf(home.call(hidden))).toMatchObject({ code: -32602 });
+    const uri = 'alpha://own';
+    expect(await errorOf(home.client.readResource({ uri }))).toMatchObject({ code: -32002, data: { uri } });
+    expect(await errorOf(home.client.subscribeResource({ uri }))).toMatchObject({ code: -32002 });
+    expect(await errorOf(work.client.getPrompt({ name: 'beta__greet' }))).toMatchObject({ code: -32602 });
+    const ref = { type: 'ref/prompt' as const, name: 'beta__greet' };
+    expect(await errorOf(work.client.complete({ ref, argument: { name: 'who', value: 'B' } }))).toMatchObject(
+      { code: -32602 },
+    );
+    // The names are those of /mcp.
+    const all = await names(await McpClient.connect(`${gateway.url}/mcp`));
+    expect(all).toEqual(expect.arrayContaining([...(await names(work)), ...(await names(home))]));
+    expect(await names(await McpClient.connect(`${gateway.url}/mcp/@every`))).toEqual(all);
+  });
+
+  test('is an address of its own: its sessions are good nowhere else, and an unknown one says what there is', async () => {
+    const gateway = await started();
+    const session = await RawSession.open(gateway.url, '/mcp/@work');
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    for (const path of ['/mcp', '/mcp/@home', '/mcp/alpha'])
+      for (const method of ['POST', 'GET', 'DELETE']) {
+        const answer = await fetch(gateway.url + path, {
+          method,
+          headers: session.headers,
+          ...(method === 'POST' ? { body } : {}),
+        });
+        expect([path, method, answer.status]).toEqual([path, method, 404]);
+        await answer.text();
+      }
+    expect((await session.request('tools/list')).status).toBe(200);
+    for (const method of ['POST', 'GET', 'DELETE']) {
+      const answer = await fetch(`${gateway.url}/mcp/@wrok`, {
+        method,
+        headers: session.headers,
+        ...(method === 'POST' ? { body } : {}),
+      });
+      expect(answer.status).toBe(404);
+      expect(((await answer.json()) as { error: { message: string } }).error.message).toBe(
+        'there is no profile "wrok"; there are work, home, every',
+      );
+    }
+    expect(await session.end()).toBe(204);
+    expect((await session.request('tools/list')).status).toBe(404);
+  });
+
+  test('is the same to clients without a session, and who listens hears of its servers alone', async () => {
+    const gateway = await started();
+    const [work, home] = [`${gateway.url}/mcp/@work`, `${gateway.url}/mcp/@home`];
+    const { result } = await modern(home, { method: 'tools/list' });
+    expect(result.tools.map(({ name }: { name: string }) => name)).toEqual([
+      'beta__echo',
+      'gamma__echo',
+      'gamma__stats',
+    ]);
+    expect((await modern(work, { method: 'server/discover' })).result.instructions).not.toContain('# gamma');
+    expect(said(await modern(home, toolCall('gamma__echo', { text: 'x' })))).toEqual({ text: 'x' });
+    expect((await modern(work, toolCall('gamma__echo'))).error).toMatchObject({
+      code: -32602,
+      message: 'Unknown tool: gamma__echo',
+    });
+    const read = { method: 'resources/read', params: { uri: 'alpha://own' } };
+    expect((await modern(home, read)).error).toMatchObject({ code: -32602, message: 'Resource not found' });
+    const listening = modernStream(
+      home,
+      listenAsk({ toolsListChanged: true, resourceSubscriptions: ['alpha://own', 'gamma://own'] }),
+    );
+    await listening.until('the acknowledgement', ({ messages }) => messages.length > 0);
+    expect(listening.messages[0]?.json.params.notifications).toEqual({
+      toolsListChanged: true,
+      resourceSubscriptions: ['gamma://own'],
+    });
+    const other = await McpClient.connect(`${gateway.url}/mcp`);
+    await other.client.subscribeResource({ uri: 'alpha://own' });
+    await other.call('alpha__update', { uri: 'alpha://own' });
+    await eventually('the other client', () => other.count(updated) > 0);
+    await other.call('gamma__update', { uri: 'gamma://own' });
+    await listening.until('the update', ({ messages }) => messages.length > 1);
+    expect(listening.messages[1]?.json.params.uri).toBe('gamma://own');
+    listening.drop();
+  });
+});
+
+describe('what a reload changes of profiles', () => {
+  test('its clients hear of it and find it so, those of one that is gone have to begin anew; figures tell of each', async () => {
+    const gateway = await startGateway({ servers, settings: { profiles } });
+    const [work, home, every] = [
+      await McpClient.connect(`${gateway.url}/mcp/@work`),
+      await McpClient.connect(`${gateway.url}/mcp/@home`),
+      await RawSession.open(gateway.url, '/mcp/@every'),
+    ];
+    await names(work);
+    await names(home);
+    await home.client.subscribeResource({ uri: 'gamma://own' });
+    await home.client.setLoggingLevel('debug');
+    expect(await errorOf(work.call('gamma__echo'))).toMatchObject({ code: -32602 });
+    const stats = await json(`${gateway.url}/stats`);
+    expect(stats.profiles.work).toMatchObject({
+      servers: ['alpha'],
+      requests: { failed: 1, in_flight: 0 },
+      sessions: 1,
+      listens: 0,
+    });
+    expect(stats.profiles.home).toMatchObject({ servers: ['beta', 'gamma'], requests: { failed: 0 } });
+    expect(stats.profiles.home.requests.total).toBeGreaterThanOrEqual(4);
+    expect(stats.requests.total).toBeGreaterThan(stats.profiles.home.requests.total);
+
+    // gamma goes over from home to work, as the catalog and the gateway file say together.
+    work.notes.length = 0;
+    home.notes.length = 0;
+    rewrite(gateway, (settings) => {
+      settings.profiles = { work: profiles.work, home: { servers: ['beta'], tools: ['echo'] } };
+    });
+    gateway.writeCatalog({ ...servers, gamma: { ...servers.gamma, tags: ['work'] } });
+    expect(await reload(gateway)).toMatchObject({ unchanged: ['alpha', 'beta', 'gamma'] });
+    await eventually('both to hear', () => work.count(changed) > 0 && home.count(changed) > 0);
+    expect(await names(home)).toEqual(['beta__echo']);
+    expect(await names(work)).toContain('gamma__echo');
+    expect(await work.call('gamma__echo', { text: 'now' })).toEqual({ text: 'now' });
+    expect(await errorOf(home.call('gamma__echo'))).toMatchObject({ code: -32602 });
+    await work.client.subscribeResource({ uri: 'gamma://own' });
+    await work.call('gamma__update', { uri: 'gamma://own' });
+    await eventually('the update', () => work.count(updated) > 0);
+    await home.call('beta__echo');
+    expect(home.count(updated)).toBe(0);
+    expect((await every.request('tools/list')).status).toBe(404);
+    expect(Object.keys((await json(`${gateway.url}/stats`)).profiles)).toEqual(['work', 'home']);
+
+    // A list of a server outside changes: nobody here hears of that, and whoever has it does.
+    home.notes.length = 0;
+    work.notes.length = 0;
+    await work.call('gamma__touch');
+    await eventually('the news of gamma', () => work.count(changed) > 0);
+    work.notes.length = 0;
+    gateway.writeCatalog({
+      ...servers,
+      gamma: { ...everythingOverStdio({ name: 'gamma', tools: ['echo'] }), tags: ['work'] },
+    });
+    expect(await reload(gateway)).toMatchObject({ changed: ['gamma'] });
+    await eventually('the one that has it', () => work.count(changed) > 0);
+    await home.call('beta__echo');
+    expect(home.count(changed)).toBe(0);
+
+    // What cannot be is refused, and everything stays as it is.
+    rewrite(gateway, (settings) => {
+      settings.profiles = { work: { servers: ['alhpa'], tags: ['wrok'] } };
+    });
+    expect((await reload(gateway)).problems.join('\n')).toMatch(
+      /profiles\.work\.servers\[0\]: there is no server alhpa in the catalog; did you mean alpha\?/,
+    );
+    expect(await names(home)).toEqual(['beta__echo']);
+    expect(gateway.logs().some(({ msg }) => msg.includes('the gateway file has changed too'))).toBe(false);
+  });
+});
+
+test('a search finds, describes and calls in a profile only what belongs to it', async () => {
+  const { url } = await startGateway({ servers, settings: { profiles, expose: 'search' } });
+  const client = await McpClient.connect(`${url}/mcp/@home`);
+  expect(await names(client)).toEqual(['find_tools', 'describe_tool', 'call_tool']);
+  // biome-ignore lint/suspicious/noExplicitAny: what a search gives
+  const found = async (args: object): Promise<any> =>
+    (await client.request('tools/call', { name: 'find_tools', arguments: args })).structuredContent;
+  await eventually('all to be learnt', async () => (await found({ query: '' })).total === 3);
+  expect((await found({ query: 'echo' })).tools.map(({ name }: { name: string }) => name)).toEqual([
+    'beta__echo',
+    'gamma__echo',
+  ]);
+  expect((await found({ query: 'echo', server: 'alpha' })).hint).toBe(
+    'there is no server "alpha"; there are beta, gamma',
+  );
+  const call = (name: string) => client.request('tools/call', { name: 'call_tool', arguments: { name } });
+  expect(await call('gamma__echo')).not.toHaveProperty('isError');
+  expect(await call('alpha__echo')).toMatchObject({ isError: true });
+  expect(await call('gamma__touch')).toMatchObject({ isError: true });
+  const described = { name: 'describe_tool', arguments: { name: 'alpha__echo' } };
+  expect(await client.request('tools/call', described)).toMatchObject({ isError: true });
+});
+
+test('gateway-stdio serves one profile, of a configuration or of a gateway that runs', async () => {
+  const setup = { servers, settings: { profiles } };
+  const local = await StdioClient.connect(configured(setup, '--profile', 'home'));
+  const listed = async (client: StdioClient) =>
+    (await client.client.listTools()).tools.map(({ name }) => name).sort();
+  expect(await listed(local)).toEqual(['beta__echo', 'gamma__echo', 'gamma__stats']);
+  expect(await errorOf(local.client.callTool({ name: 'alpha__echo' }))).toMatchObject({ code: -32602 });
+  const gateway = await startGateway(setup);
+  const remote = await StdioClient.connect(['--url', `${gateway.url}/mcp`, '--profile', 'work']);
+  expect(await listed(remote)).toEqual(['echo', 'stats', 'touch', 'update'].map((name) => `alpha__${name}`));
+  expect(await errorOf(remote.client.callTool({ name: 'beta__echo' }))).toMatchObject({ code: -32602 });
+});
