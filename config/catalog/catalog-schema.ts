@@ -116,7 +116,8 @@ const sharedFields = {
       patternErrorMessage: '1 to 64 of A-Z a-z 0-9 . _ -',
     }),
     {
-      description: 'Words by which tool search can narrow its results; a change needs no restart.',
+      description:
+        'Words by which tool search can narrow its results, and by which profiles choose servers; a change needs no restart.',
       default: [],
       maxItems: 16,
     },

@@ -46,8 +46,8 @@ export function applyToClients(
     sessions.announceIn(profile, everyListKind);
     const servers = left.flatMap((id) => all.get(id) ?? []);
     if (servers.length === 0) continue;
+    // Calls that were begun may end; they keep the session's connection until it is idle.
     for (const client of clientsIn(sessions, profile))
-      // Calls that were begun may end; they keep the session's connection until it is idle.
       for (const server of servers) if (client.isListener || !client.isAt(server.id)) server.release(client);
   }
 }
