@@ -1,9 +1,9 @@
 // A profile: a part of the servers and of their tools, as one, at an address of its own. It is to the clients there what the
 // gateway as a whole is to those at /mcp, with lists, search, notices and figures of its own.
 //
-// PFL1  what is listed is what can be called, read, subscribed to and completed; of everything else the client is told what it
-//      would be told of a name that nobody has.
-// PFL2  nothing of a server outside reaches a client inside, except what belongs to a call that was begun while it was inside.
+// PFL1  what is listed can be called, read, subscribed to and completed, and nothing of what is outside: of that the client is
+//       told what it would be told of a name that nobody has.
+// PFL2  nothing of a server outside reaches a client inside, but what belongs to a call that was begun while it was inside.
 // PFL3  a name is the same as at /mcp.
 
 import type { ManagedServer } from '../../server/managed-server.ts';

@@ -196,6 +196,9 @@ describe('what a reload changes of profiles', () => {
     expect(stats.profiles.home.requests.total).toBeGreaterThanOrEqual(4);
     expect(stats.requests.total).toBeGreaterThan(stats.profiles.home.requests.total);
 
+    const { sessions } = await json(`${gateway.url}/inspector/sessions?filter=@home`);
+    expect(sessions.map(({ endpoint }: { endpoint: string }) => endpoint)).toEqual(['/mcp/@home']);
+
     // gamma goes over from home to work, as the catalog and the gateway file say together.
     work.notes.length = 0;
     home.notes.length = 0;
@@ -242,6 +245,34 @@ describe('what a reload changes of profiles', () => {
     expect(await names(home)).toEqual(['beta__echo']);
     expect(gateway.logs().some(({ msg }) => msg.includes('the gateway file has changed too'))).toBe(false);
   });
+});
+
+test('calls that were begun may end, progress and all, when their server leaves the profile', async () => {
+  const slow = (name: string) => everythingOverStdio({ name, tools: ['slow', 'echo'] });
+  const gateway = await startGateway({
+    servers: { alpha: slow('alpha'), beta: { ...slow('beta'), isolation: 'session' }, gamma: slow('gamma') },
+    settings: { profiles: { work: { servers: ['beta', 'gamma'] } } },
+  });
+  const client = await McpClient.connect(`${gateway.url}/mcp/@work`);
+  await names(client);
+  const progress: Record<string, number> = { beta: 0, gamma: 0 };
+  const calls = ['beta', 'gamma'].map((id) =>
+    client.client.callTool({ name: `${id}__slow`, arguments: { steps: 40, ms: 50, text: id } }, undefined, {
+      onprogress: () => {
+        progress[id] = (progress[id] ?? 0) + 1;
+      },
+    }),
+  );
+  await eventually('both to run', () => Object.values(progress).every((count) => count > 0));
+  rewrite(gateway, (settings) => {
+    settings.profiles = { work: { servers: ['alpha'] } };
+  });
+  await reload(gateway);
+  expect(await names(client)).toEqual(['alpha__echo', 'alpha__slow']);
+  for (const id of ['beta', 'gamma'])
+    expect(await errorOf(client.call(`${id}__echo`))).toMatchObject({ code: -32602 });
+  for (const call of calls) expect(await call).not.toHaveProperty('isError');
+  expect(progress).toEqual({ beta: 40, gamma: 40 });
 });
 
 test('a search finds, describes and calls in a profile only what belongs to it', async () => {

@@ -1,8 +1,8 @@
-// What the terminal shows of one server.
+// What the terminal shows of one server, and of the gateway's figures.
 
 import { afterEach, expect, test } from 'vitest';
 import { plain } from '../../../../src/cli/views/paint.ts';
-import { serverPage } from '../../../../src/cli/views/server-views.ts';
+import { serverPage, statsPage } from '../../../../src/cli/views/server-views.ts';
 import { serverDetails } from '../../../../src/http/api/records.ts';
 import { FakeManaged, settle } from '../../../fixtures/server/fake-server.ts';
 
@@ -34,4 +34,16 @@ test('a server that has failed is shown with its next try: its time, and once th
   expect(nextTry()).toMatch(/^next try +\d{4}-.*Z, in (?:10m 00|9m 5\d)s$/);
   server.nextRetryAt = Date.now() - 1;
   expect(nextTry()).toMatch(/^next try +with the next request$/);
+});
+
+test('the figures of profiles stand below those of the gateway, and nothing does where there are none', () => {
+  const requests = { total: 3, failed: 1, in_flight: 0 };
+  const stats = { uptime_seconds: 1, requests, sessions: 1, listens: 0, servers: {} };
+  expect(statsPage(stats, plain)).toHaveLength(5);
+  const profiles = { work: { servers: ['a', 'b'], requests, sessions: 1, listens: 0 } };
+  expect(statsPage({ ...stats, profiles }, plain).slice(5)).toEqual([
+    '',
+    'PROFILE  SERVERS  REQUESTS  FAILED  IN FLIGHT  SESSIONS  LISTENING',
+    'work           2         3       1          0         1          0',
+  ]);
 });
