@@ -14,6 +14,9 @@ import { type EntryPlace, entryIn, UnusableText, withEntry, withoutEntry } from 
 /** Some clients keep their history in the same file. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
+/** Kept in place of a file that our entry was the first to need. */
+const NOT_THERE = '// There was no such file before this entry was written.\n';
+
 export type Written =
   | { readonly what: 'written'; readonly backup: string | undefined }
   | { readonly what: 'unchanged' };
@@ -27,8 +30,7 @@ export async function writeEntry(path: string, place: EntryPlace, entries: Clien
   const backup = backupOf(path, place);
   if (text === undefined) {
     await mkdir(dirname(path), { recursive: true });
-    // What stands there is of a file that is gone.
-    await rm(backup, { force: true });
+    await replace(backup, NOT_THERE);
     await refuseChanged(path, undefined);
     await replace(path, next);
     return { what: 'written', backup: undefined };
@@ -46,11 +48,13 @@ export async function undoEntry(path: string, place: EntryPlace): Promise<Undone
   const text = await textOf(path);
   if (text === undefined) return { what: 'unchanged' };
   const backup = backupOf(path, place);
-  const before = await textOf(backup);
+  const kept = await textOf(backup);
+  const before = kept === NOT_THERE ? undefined : kept;
   const next = usable(path, text, () => withoutEntry(text, place, before));
   if (next === text) return { what: 'unchanged' };
   if (next === undefined) {
     await rm(await realpath(path));
+    await rm(backup, { force: true });
     return { what: 'deleted' };
   }
   await refuseChanged(path, text);
