@@ -14,6 +14,10 @@ export type CommandName =
   | 'reload'
   | 'stats'
   | 'top'
+  | 'tools'
+  | 'call'
+  | 'resources'
+  | 'prompts'
   | 'get'
   | 'run'
   | 'graph'
@@ -36,6 +40,13 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   reload: { usage: '', description: 'have the gateway read its catalog and its triggers again' },
   stats: { usage: '', description: 'the counters of the gateway' },
   top: { usage: '', description: 'watch the servers live' },
+  tools: { usage: '[server] [tool]', description: 'list the tools of servers, or explain one' },
+  call: {
+    usage: '<server> <tool>',
+    description: 'call a tool with name=value arguments, and print its result',
+  },
+  resources: { usage: '[server] [uri]', description: 'list the resources of servers, or read one' },
+  prompts: { usage: '[server] [name]', description: 'list the prompts of servers, or give one' },
   get: {
     usage: '<kind> [name]',
     description: 'triggers, agents, fleets or flows of a running gateway, or of files',

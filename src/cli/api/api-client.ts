@@ -74,7 +74,7 @@ export class ApiClient {
     const answer = await this.#send(method, path, timeoutMs, options);
     const isGood = answer.status === 200 || answer.status === 202;
     if (isGood && typeof answer.body === 'object' && answer.body !== null) return answer;
-    throw this.#refusal(answer);
+    throw this.refusal(answer);
   }
 
   /**
@@ -90,7 +90,7 @@ export class ApiClient {
   ): Promise<void> {
     const headers = { accept: 'text/event-stream', ...options.headers };
     const answer = await this.#send(method, path, timeoutMs, { ...options, headers }, onEvent);
-    if (answer !== STREAMED) throw this.#refusal(answer);
+    if (answer !== STREAMED) throw this.refusal(answer);
   }
 
   #send(method: string, path: string, timeoutMs: number, options: AskOptions): Promise<ApiResponse>;
@@ -148,14 +148,15 @@ export class ApiClient {
       const deadline = setTimeout(() => request.destroy(new Error(TIMEOUT)), timeoutMs);
       const fail = (error: Error): void => {
         clearTimeout(deadline);
-        reject(signal?.aborted === true ? error : this.#unreachable(error, timeoutMs));
+        reject(signal?.aborted === true ? error : this.unreachable(error, timeoutMs));
       };
       request.on('error', fail);
       request.end(text);
     });
   }
 
-  #unreachable(error: Error, timeoutMs: number): ApiProblem {
+  /** Why there is no answer at all. */
+  unreachable(error: Error, timeoutMs: number): ApiProblem {
     const { address } = this;
     const { code } = error as { code?: string };
     const cure = 'start the gateway, or say where it is with --url or --config';
@@ -170,7 +171,8 @@ export class ApiClient {
     return new ApiProblem(`${address} cannot be reached (${code ?? error.message}); ${cure}`, true);
   }
 
-  #refusal(answer: ApiResponse): ApiProblem {
+  /** Why an answer is no good one. */
+  refusal(answer: ApiResponse): ApiProblem {
     const { status, body } = answer;
     const { address } = this;
     const { key, url } = this.#target;

@@ -53,6 +53,8 @@ export async function runCommand(name: string, args: readonly string[], version:
     if (name === 'validate') return await (await import('./validate.ts')).validate(args, version);
     if (name === 'connect') return await (await import('../connect/connect.ts')).connect(args, version);
     if (name === 'register') return await (await import('./register.ts')).register(args, version);
+    if (name === 'tools' || name === 'call' || name === 'resources' || name === 'prompts')
+      return await (await import('../mcp/mcp-commands.ts')).runMcpCommand(name, args, version);
     if (Object.hasOwn(operations, name))
       return await operate(name, operations[name] as Operation, args, version);
     return await runVerb(name, args, version);

@@ -1,0 +1,83 @@
+// A gateway for one command over a catalog alone: its servers run in this process, on loopback with a key that nobody else has, with a
+// state folder that is removed in the end. Whoever tries a catalog so meets its servers as any client would, over the same address.
+//
+// As of local-gateway.ts (LOC1): nothing on stdout, and neither a process nor a file is left behind when it is stopped.
+
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Gateway } from '../actors/gateway/gateway.ts';
+import { silentLog } from '../actors/log.ts';
+import { type Loaded, loadConfig } from '../config/load-config.ts';
+import type { Problem } from '../config/reader/problem.ts';
+import { Front } from './http/front.ts';
+import { version } from './version.ts';
+
+export interface CatalogGateway {
+  readonly url: URL;
+  readonly key: string;
+  readonly warnings: readonly Problem[];
+  stop(): Promise<void>;
+}
+
+const GRACE_SECONDS = 2;
+
+/** Throws ConfigError for a catalog that is wrong; rejects with what a gateway cannot start for. */
+export async function startCatalogGateway(
+  catalog: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<CatalogGateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'actor-gateway-catalog-'));
+  const forget = () => rm(folder, { recursive: true, force: true });
+  try {
+    const started = await startIn(folder, catalog, environment);
+    return { ...started, stop: () => started.stop().finally(forget) };
+  } catch (error) {
+    await forget();
+    throw error;
+  }
+}
+
+async function startIn(
+  folder: string,
+  file: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<CatalogGateway> {
+  const key = randomBytes(24).toString('base64url');
+  const { config, catalog, secrets, warnings } = await load(folder, file, environment);
+  const front = new Front({ reload: async () => ({}) });
+  const gateway = new Gateway({
+    config: { ...config, api_key: key },
+    catalog,
+    secrets: [...secrets, key],
+    log: silentLog,
+    version,
+    environment,
+    parts: [front],
+  });
+  front.attach(gateway);
+  await gateway.start();
+  const url = new URL(`http://127.0.0.1:${front.address?.port ?? 0}/`);
+  return { url, key, warnings, stop: () => gateway.stop() };
+}
+
+async function load(
+  folder: string,
+  catalog: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Loaded> {
+  const file = join(folder, 'gateway.yaml');
+  const settings = {
+    listen_addr: '127.0.0.1:0',
+    catalog_path: resolve(catalog),
+    state_dir: join(folder, 'state'),
+    shutdown_seconds: GRACE_SECONDS,
+    inspector: { enabled: false },
+    // Only what is asked for is started.
+    learn: 'on_demand',
+  };
+  await writeFile(file, JSON.stringify(settings));
+  // There is one client, which can be asked.
+  return loadConfig(file, environment, { defaultIsolation: 'session' });
+}
