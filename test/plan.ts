@@ -30,6 +30,8 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/register',
     'cli/flow-commands',
     'cli/connect',
+    'cli/mcp-commands',
+    'cli/mcp-commands-in-a-terminal',
     'flows/flow-validated',
   ],
   'programs and libraries without a gateway': [

@@ -180,7 +180,7 @@ async function talk(
       paint: paintFor(process.stdout, process.env),
       width: isScreen ? columnsOf(process.stdout) : undefined,
       timeoutMs: API_MS,
-      request: { signal, onProgress },
+      request: { signal, onProgress, onEnd: () => line.end() },
       json: (value) => JSON.stringify(value, undefined, isScreen ? 2 : undefined),
     });
   } catch (error) {

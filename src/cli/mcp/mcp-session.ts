@@ -59,6 +59,8 @@ export interface RequestOptions {
   /** Ends the request, which is cancelled at the server then. */
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
+  /** It has ended, in whatever way. */
+  readonly onEnd?: () => void;
 }
 
 export type McpResult = Readonly<Record<string, unknown>>;
@@ -135,7 +137,7 @@ export class McpSession {
   async request(
     method: string,
     params: Record<string, unknown>,
-    { signal, onProgress }: RequestOptions,
+    { signal, onProgress, onEnd }: RequestOptions,
   ): Promise<McpResult> {
     try {
       const options = {
@@ -146,6 +148,8 @@ export class McpSession {
       return await this.#client.request({ method, params } as never, ResultSchema, options);
     } catch (error) {
       throw problemOf(error);
+    } finally {
+      onEnd?.();
     }
   }
 

@@ -2,7 +2,7 @@
 
 import type { Paint } from '../views/paint.ts';
 import type { Place, PlaceOptions } from './mcp-place.ts';
-import type { McpSession, Progress } from './mcp-session.ts';
+import type { McpSession, RequestOptions } from './mcp-session.ts';
 
 export interface McpOptions extends PlaceOptions {
   readonly args: readonly string[];
@@ -23,7 +23,7 @@ export interface McpSituation {
   /** For questions to the HTTP API beside. */
   readonly timeoutMs: number;
   /** Of each request: ends at a signal and at the deadline, and shows progress. */
-  readonly request: { readonly signal: AbortSignal; readonly onProgress: (progress: Progress) => void };
+  readonly request: RequestOptions;
   /** JSON as it is printed here: on one line, or indented for a person. */
   json(value: unknown): string;
 }

@@ -24,6 +24,8 @@ type Part = { readonly lines: readonly string[]; readonly attachment?: Attachmen
 export function shownResult(result: Readonly<Record<string, unknown>>, isIndented: boolean): ShownResult {
   const { structuredContent } = result;
   const content = Array.isArray(result.content) ? result.content.map(recordOf) : [];
+  if (structuredContent !== undefined && wrapsText(structuredContent, content))
+    return joined(content.map(shownPart));
   // Servers repeat it as text, for clients that know nothing else.
   const own = content.filter(
     ({ text }) => structuredContent === undefined || !repeats(text, structuredContent),
@@ -72,6 +74,15 @@ function joined(parts: readonly Part[]): ShownResult {
     attachments: parts.flatMap(({ attachment }) => attachment ?? []),
     text: parts.flatMap(({ text }) => text ?? []).join('\n'),
   };
+}
+
+/** Nothing but the text itself, as the only member of an object: `{"content":"…"}`. */
+function wrapsText(structured: unknown, content: readonly Readonly<Record<string, unknown>>[]): boolean {
+  const [only, ...more] = Object.values(recordOf(structured));
+  const text = content.map((part) => part.text).join('\n');
+  return (
+    more.length === 0 && text !== '' && (only === text || (typeof only !== 'object' && String(only) === text))
+  );
 }
 
 function repeats(text: unknown, structured: unknown): boolean {

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { grouped } from '../../../../src/cli/mcp/listed-servers.ts';
+import { ProgressLine, progressText } from '../../../../src/cli/mcp/progress-line.ts';
+import { plain } from '../../../../src/cli/views/paint.ts';
+import { shownContents, shownMessages, shownResult } from '../../../../src/cli/views/result-views.ts';
+import {
+  firstSentence,
+  groupLines,
+  promptWithArguments,
+  resourceLines,
+  toolPage,
+} from '../../../../src/cli/views/tool-views.ts';
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('a result in a terminal', () => {
+  test('is its text made harmless, and says of everything else what it is and how large', () => {
+    const { lines, attachments, text } = shownResult(
+      {
+        content: [
+          { type: 'text', text: 'one\u001b]0;title\u0007\ntwo\u202e\n' },
+          { type: 'image', mimeType: 'image/png', data: base64('x'.repeat(1234)) },
+          { type: 'audio', mimeType: 'audio/wav', data: base64('x') },
+          { type: 'resource', resource: { uri: 'a://b', mimeType: 'text/plain', text: 'inside' } },
+          { type: 'resource', resource: { uri: 'a://c', blob: base64('xy') } },
+          { type: 'resource_link', uri: 'a://d', name: 'D', description: 'a \u001b[31mlink' },
+          { type: 'unheard', of: 1 },
+        ],
+      },
+      false,
+    );
+    expect(lines).toEqual([
+      'one\ntwo',
+      '[image: image/png, 1.2 kB; --output FILE saves it]',
+      '[audio: audio/wav, 1 B; --output FILE saves it]',
+      '[resource a://b: text/plain]',
+      'inside',
+      '[resource a://c: of no type, 2 B; --output FILE saves it]',
+      '[link a://d: D, a link]',
+      '{"type":"unheard","of":1}',
+    ]);
+    expect(attachments.map(({ type, bytes }) => [type, bytes.length])).toEqual([
+      ['image/png', 1234],
+      ['audio/wav', 1],
+      ['of no type', 2],
+    ]);
+    expect(text).toContain('title');
+  });
+
+  test('shows structured content once, as JSON', () => {
+    const structuredContent = { b: 1, a: ['\u001b'] };
+    const repeated = { type: 'text', text: JSON.stringify({ a: ['\u001b'], b: 1 }) };
+    expect(shownResult({ content: [repeated], structuredContent }, false).lines).toEqual([
+      '{"b":1,"a":["\\u001b"]}',
+    ]);
+    const other = { type: 'text', text: 'also' };
+    expect(shownResult({ content: [other], structuredContent: {} }, true).lines).toEqual(['also', '{}']);
+    const wrapped = { content: [{ type: 'text', text: 'a\nb' }], structuredContent: { content: 'a\nb' } };
+    expect(shownResult(wrapped, true).lines).toEqual(['a\nb']);
+    expect(shownResult({}, false).lines).toEqual([]);
+  });
+
+  test('is the contents of a resource, and the messages of a prompt with who says them', () => {
+    expect(shownContents({ contents: [{ uri: 'a://b', text: 'x\ny\n' }] }).lines).toEqual(['x\ny']);
+    expect(
+      shownContents({
+        contents: [
+          { uri: 'a', text: 'x' },
+          { uri: 'b', text: 'y' },
+        ],
+      }).lines,
+    ).toHaveLength(4);
+    const messages = [{ role: 'user', content: { type: 'text', text: 'x\ny' } }];
+    expect(shownMessages({ messages }).lines).toEqual(['user:', '  x\n  y']);
+  });
+});
+
+describe('lists in a terminal', () => {
+  test('have a line for each with its first sentence', () => {
+    expect(firstSentence({ description: 'Reads v1.2 files. And more.' })).toBe('Reads v1.2 files.');
+    expect(firstSentence({ description: 'First line\ngoes on\n\nSecond' })).toBe('First line goes on');
+    expect(firstSentence({ title: 'Title', description: ' ' })).toBe('Title');
+    const items = [{ name: 'a', description: 'What a\u001b[2J does.' }, { name: 'longer' }];
+    expect(groupLines([{ title: 'files', items }], 'tool', plain, 16)).toEqual([
+      'files (2 tools)',
+      '  a       What a',
+      '  longer',
+    ]);
+    expect(resourceLines([{ uri: 'a://b', name: 'B' }], [{ uriTemplate: 'a://{x}' }])).toEqual([
+      'RESOURCE  NAME  TYPE  WHAT IT IS',
+      'a://b     B     -',
+      '',
+      'TEMPLATE  NAME  TYPE  WHAT IT IS',
+      'a://{x}         -',
+    ]);
+    const prompt = { name: 'p', arguments: [{ name: 'city', required: true }, { name: 'state' }] };
+    expect(promptWithArguments(prompt)).toEqual({ name: 'p', description: 'takes city [state]' });
+  });
+
+  test('are grouped by server in the order of the catalog, by the longest id that fits', () => {
+    const items = ['b__x', 'a__b__y', 'a__z', 'search_tools'].map((name) => ({ name }));
+    const groups = grouped(items, ['a', 'a__b', 'b']).map(({ title, items: own }) => [
+      title,
+      own.map(({ name }) => name),
+    ]);
+    expect(groups).toEqual([
+      ['the gateway itself', ['search_tools']],
+      ['a', ['a__z']],
+      ['a__b', ['a__b__y']],
+      ['b', ['b__x']],
+    ]);
+  });
+
+  test('one tool is shown with its arguments, those of its objects too, and a call of it', () => {
+    const inputSchema = {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: 'Where' },
+        depth: { type: 'integer', minimum: 1, maximum: 5, default: 2 },
+        kind: { enum: ['a', 'b'] },
+        edits: { type: 'array', items: { type: 'object', properties: { old: { type: 'string' } } } },
+      },
+      required: ['path', 'kind'],
+    };
+    const tool = {
+      name: 'walk',
+      title: 'Walk',
+      description: 'Walks.\n\nFar.',
+      inputSchema,
+      annotations: { readOnlyHint: true, destructiveHint: true },
+    };
+    expect(toolPage('my files', tool, plain)).toEqual([
+      ...['my files walk', 'Walk', '', 'Walks.\n\nFar.', '', 'It says of itself: changes nothing.', ''],
+      'ARGUMENT     TYPE             REQUIRED  DEFAULT  ALLOWED  MEANING',
+      'path         string           yes       -        -        Where',
+      'depth        integer          no        2        1 to 5',
+      'kind         string           yes       -        a, b',
+      'edits        array of object  no        -        -',
+      'edits[].old  string           no        -        -',
+      ...['', 'Example:', "  actor-gateway call 'my files' walk path=PATH kind=a"],
+    ]);
+    expect(toolPage('s', { name: 't' }, plain)).toContain('It takes no arguments.');
+  });
+});
+
+describe('progress', () => {
+  test('is one line, drawn anew, with what is printed meanwhile above it; none without a terminal', () => {
+    expect(progressText({ progress: 2, total: 5, message: 'a\u001b[2Jb\nc' })).toBe(' 40 %  2 of 5  ab c');
+    expect(progressText({ progress: 7 })).toBe('7');
+    const draw = (isTTY: boolean) => {
+      let written = '';
+      const line = new ProgressLine({ isTTY, columns: 12, write: (text) => (written += text) }, {});
+      line.show({ progress: 2, total: 5, message: 'too long' });
+      line.above(() => (written += 'said\n'));
+      line.end();
+      return written;
+    };
+    expect(draw(true)).toBe('\r\u001b[K 40 %  2 of\r\u001b[Ksaid\n\r\u001b[K 40 %  2 of\r\u001b[K');
+    expect(draw(false)).toBe('said\n');
+  });
+});
