@@ -1,7 +1,7 @@
 // A form that a server asks a person to fill in, as questions of a terminal: what is asked for each field, and what of a typed line becomes
 // its value.
 //
-// AF1  what an answer is made of fits the schema of the form, as far as that can say it: type, choices, length, range, format.
+// ANF1  what an answer is made of fits the schema of the form, as far as that can say it: type, choices, length, range, format.
 
 import { printable } from '../views/terminal-text.ts';
 import { isSame, shown } from './call-values.ts';

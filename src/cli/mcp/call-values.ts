@@ -1,8 +1,8 @@
 // The arguments of a call as words of a command line: `name=value`, read by the schema of the tool. Text stays text where text may stand;
 // `name:=JSON` says a value that no text could. What cannot be meant is told before anything is sent.
 //
-// CV1  whatever a value, there are words that are read as that value again (value-words.ts writes them).
-// CV2  all that is wrong is told at once, with what there is instead.
+// CLV1  whatever a value, there are words that are read as that value again (value-words.ts writes them).
+// CLV2  all that is wrong is told at once, with what there is instead.
 
 import { hintFor } from '../api/unknown-name.ts';
 import {

@@ -224,13 +224,13 @@ async function explained(error: unknown, place: Place): Promise<unknown> {
 function parse(name: McpCommandName, form: Form, args: readonly string[], version: string) {
   return parseProgram<McpOptions>(
     {
-      name: `gateway-http ${name}`,
+      name: `actor-gateway ${name}`,
       description: sentenceOf(name),
       version,
       after: [
         '',
         'Examples:',
-        ...form.examples.map((example) => `  node dist/main.js ${example}`),
+        ...form.examples.map((example) => `  actor-gateway ${example}`),
         form.help.trimEnd(),
         OWN_HELP + targetHelp,
       ].join('\n'),

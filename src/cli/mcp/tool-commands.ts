@@ -5,17 +5,18 @@ import { exposedName } from '../../../actors/client/aggregate/tool-names.ts';
 import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import { readStdin } from '../commands/stdin-text.ts';
+import { programName } from '../program-name.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { type ShownResult, shownResult } from '../views/result-views.ts';
 import { printable } from '../views/terminal-text.ts';
-import { groupLines, toolPage } from '../views/tool-views.ts';
+import { groupLines, type Invocation, toolPage } from '../views/tool-views.ts';
 import { type Arguments, readArguments } from './call-values.ts';
 import { grouped, serverIds, tellIncomplete, whyEmpty } from './listed-servers.ts';
 import type { Place } from './mcp-place.ts';
 import type { Item } from './mcp-session.ts';
 import { saveContent } from './saved-content.ts';
 import { recordOf } from './schema-fields.ts';
-import type { McpCommand, McpSituation } from './situation.ts';
+import type { McpCommand, McpOptions, McpSituation } from './situation.ts';
 
 export const tools: McpCommand = async (situation) => {
   const { options, session, place, paint, width, timeoutMs, request } = situation;
@@ -23,7 +24,7 @@ export const tools: McpCommand = async (situation) => {
   if (server !== undefined && name !== undefined) {
     const tool = await toolNamed(name, situation);
     if (options.isJson) await printJson(situation.json(tool));
-    else await print(`${toolPage(server, { ...tool, name }, paint).join('\n')}\n`);
+    else await print(`${toolPage(server, { ...tool, name }, paint, invocationOf(options)).join('\n')}\n`);
     return 0;
   }
   const listed = await session.list('tools/list', 'tools', request);
@@ -71,6 +72,15 @@ export async function give(
 }
 
 const SAVES = '--output FILE saves it]';
+
+/** With the same options an example leads to the same place. */
+function invocationOf({ url, config, apiKeyFile, profile, catalog }: McpOptions): Invocation {
+  const given = { url, config, 'api-key-file': apiKeyFile, profile, catalog };
+  const options = Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  );
+  return { program: programName(), options };
+}
 
 /** What is wrong with arguments, and where they are explained. */
 export function refusal(what: string, problems: readonly string[], shows: string): UsageError {

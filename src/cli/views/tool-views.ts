@@ -24,9 +24,6 @@ export interface Group {
   readonly items: readonly Item[];
 }
 
-/** How the program is called, in examples. */
-const PROGRAM = 'actor-gateway';
-
 /** The head of each group, and below it a line for each of its items. */
 export function groupLines(groups: readonly Group[], noun: string, paint: Paint, width?: number): string[] {
   const names = groups.flatMap(({ items }) => items.map(({ name }) => printable(String(name)).length));
@@ -50,12 +47,21 @@ export function firstSentence({ description, title }: Item): string {
   return printable(sentence);
 }
 
+/** How a call of it is typed here: the program, and the options that say where its server is. */
+export interface Invocation {
+  readonly program: string;
+  readonly options: readonly string[];
+}
+
 /** One tool: what it does, its arguments, and how it is called. */
-export function toolPage(server: string, tool: Item, paint: Paint): string[] {
+export function toolPage(server: string, tool: Item, paint: Paint, invocation: Invocation): string[] {
   const schema = recordOf(tool.inputSchema);
   const name = String(tool.name);
   const { title } = { ...recordOf(tool.annotations), ...tool };
-  const example = [PROGRAM, 'call', shellWord(server), shellWord(name), ...exampleWords(schema)].join(' ');
+  const { program, options } = invocation;
+  const place = options.map(shellWord);
+  const words = [program, 'call', shellWord(server), shellWord(name), ...exampleWords(schema), ...place];
+  const example = words.join(' ');
   return [
     paint('strong', printable(`${server} ${name}`)),
     ...(typeof title === 'string' && title !== name ? [printable(title)] : []),

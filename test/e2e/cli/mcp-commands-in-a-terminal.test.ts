@@ -4,14 +4,18 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/clients/api-client.ts';
 import { Terminal } from '../../fixtures/clients/terminal.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
 import { everythingServer } from '../../fixtures/server/real-servers.ts';
 
 let gateway: GatewayProcess;
 beforeAll(async () => {
-  gateway = await startGateway({ servers: { everything: { ...everythingServer, isolation: 'session' } } });
+  const everything = { ...everythingServer, isolation: 'session' };
+  gateway = await startGateway({ servers: { everything, raw: fault('echo') } });
 });
 
-const call = (...args: string[]) => new Terminal(['call', 'everything', ...args, '--url', gateway.url]);
+const callOf = (...args: string[]) => new Terminal(['call', ...args, '--url', gateway.url]);
+const call = (...args: string[]) => callOf('everything', ...args);
 
 const withoutSequences = (text: string) => text.replace(/␛\[[\d;]*[A-Za-z]/g, '');
 
@@ -51,7 +55,7 @@ describe('call in a terminal', () => {
     );
   });
 
-  test('asks what the server asks, field by field, complains, and sends what was confirmed', async () => {
+  test('TQ1: asks what the server asks, field by field, complains, and sends what was confirmed', async () => {
     const terminal = call('trigger-elicitation-request');
     await answer(terminal, [
       [/\nname: /, ''],
@@ -85,7 +89,7 @@ describe('call in a terminal', () => {
     expect(text).toContain('TERMINAL AS BEFORE');
   });
 
-  test.concurrent('declines by a word and cancels by Ctrl-D; of an address it shows where it leads', async () => {
+  test.concurrent('TQ2: declines by a word and cancels by Ctrl-D; of an address it shows where it leads', async () => {
     const form = call('trigger-elicitation-request');
     await answer(form, [[/\nname: /, '/decline']]);
     expect(await endOf(form)).toMatch(/"action": "decline"/);
@@ -101,11 +105,12 @@ describe('call in a terminal', () => {
   });
 
   test.concurrent('Ctrl-C cancels the call at the server and exits with 130, also in the middle of a question', async () => {
-    const long = call('trigger-long-running-operation', 'duration=60', 'steps=60');
-    await says(long, /2 of 60/);
+    const long = callOf('raw', 'count', '--input', '{"steps":600,"every_ms":100,"label":"endless"}');
+    await says(long, /of 600 {2}endless/);
     long.type('\u0003');
-    const text = await endOf(long);
-    expect(text).toMatch(/cancelled\r\nENDED 130\r\nTERMINAL AS BEFORE/);
+    expect(await endOf(long)).toMatch(/cancelled\r\nENDED 130\r\nTERMINAL AS BEFORE/);
+    const { stdout } = await runMain(['call', 'raw', 'cancelled', '--url', gateway.url]);
+    expect(stdout).toBe('[{"label":"endless"}]\n');
     const asked = call('trigger-elicitation-request');
     await says(asked, /\nname: /);
     asked.type('\u0003');

@@ -84,7 +84,7 @@ const any = fc.oneof(
 const input = objectOf(any);
 
 describe('values of a call', () => {
-  test('CV1: are read from their words as they were, whatever their schema', () => {
+  test('CLV1: are read from their words as they were, whatever their schema', () => {
     fc.assert(
       fc.property(input, ({ schema, value }) => {
         const read = readArguments(schema, wordsOf(schema, value as Arguments));

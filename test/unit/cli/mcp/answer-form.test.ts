@@ -60,7 +60,7 @@ describe('a form in a terminal', () => {
     expect(fields.play?.prompt).toBe('play (one or more, with commas) [Piano]: ');
   });
 
-  test('AF1: takes what fits the schema: text, numbers, yes and no, one or several of a list', () => {
+  test('ANF1: takes what fits the schema: text, numbers, yes and no, one or several of a list', () => {
     expect(read('name', ' Anna ')).toEqual(value('Anna'));
     expect(read('agree', 'Y')).toEqual(value(true));
     expect(read('age', '7')).toEqual(value(7));
@@ -77,7 +77,7 @@ describe('a form in a terminal', () => {
     expect(read('fish', 'Tuna,1,2')).toEqual(value(['f-1', 'f-2']));
   });
 
-  test('AF1: complains about everything else', () => {
+  test('ANF1: complains about everything else', () => {
     const bad = [
       ...[
         ['name', ''],

@@ -56,7 +56,7 @@ describe('arguments of a call', () => {
     });
   });
 
-  test('CV2: are refused all at once, with what there is instead', () => {
+  test('CLV2: are refused all at once, with what there is instead', () => {
     const { problems } = readArguments(order, [
       ...[
         'cuont=1',

@@ -129,7 +129,9 @@ describe('lists in a terminal', () => {
       inputSchema,
       annotations: { readOnlyHint: true, destructiveHint: true },
     };
-    expect(toolPage('my files', tool, plain)).toEqual([
+    expect(
+      toolPage('my files', tool, plain, { program: 'actor-gateway', options: ['--catalog', 'my file'] }),
+    ).toEqual([
       ...['my files walk', 'Walk', '', 'Walks.\n\nFar.', '', 'It says of itself: changes nothing.', ''],
       'ARGUMENT     TYPE             REQUIRED  DEFAULT  ALLOWED  MEANING',
       'path         string           yes       -        -        Where',
@@ -137,9 +139,11 @@ describe('lists in a terminal', () => {
       'kind         string           yes       -        a, b',
       'edits        array of object  no        -        -',
       'edits[].old  string           no        -        -',
-      ...['', 'Example:', "  actor-gateway call 'my files' walk path=PATH kind=a"],
+      ...['', 'Example:', "  actor-gateway call 'my files' walk path=PATH kind=a --catalog 'my file'"],
     ]);
-    expect(toolPage('s', { name: 't' }, plain)).toContain('It takes no arguments.');
+    expect(toolPage('s', { name: 't' }, plain, { program: 'p', options: [] })).toContain(
+      'It takes no arguments.',
+    );
   });
 });
 
