@@ -19,7 +19,7 @@ const servers = {
   // Only a server of its own is told that a client can be asked.
   curious: { ...everythingServer, isolation: 'session' },
   files: { ...filesystemServer(folder), tools: { deny: ['write_file'] } },
-  broken: { command: missing },
+  broken: { command: missing, restart: { intensity: 0 } },
   unused: { command: missing, enabled: false },
 };
 
