@@ -100,14 +100,15 @@ describe('the rooms', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('let the page of the inspector see nothing of the server but the types of what is sent', () => {
+  test('let the page of the inspector see nothing of the server but the types of what is sent, and what is known of clients', () => {
     const page = everyImport.filter(({ file }) => file.startsWith('src/inspector/page/'));
     expect(page.length).toBeGreaterThan(20);
     const wrong = page.filter(({ file, from, isTypeOnly }) => {
       const target = from.startsWith('.') ? relative(root, resolve(root, dirname(file), from)) : from;
       if (target.startsWith('src/inspector/page/')) return false;
       return (
-        !(isTypeOnly && /^src\/inspector\/(?:run-)?wire\.ts$/.test(target)) &&
+        !(isTypeOnly && /^src\/inspector\/(?:run-|tool-)?wire\.ts$/.test(target)) &&
+        !/^config\/clients\/[\w-]+\.ts$/.test(target) &&
         !/^(preact(\/hooks)?|@dagrejs\/dagre)$/.test(from)
       );
     });

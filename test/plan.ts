@@ -165,6 +165,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'inspector/inspector-automation',
     'inspector/inspector-flows',
     'inspector/inspector-runs',
+    'inspector/inspector-tools',
   ],
 };
 

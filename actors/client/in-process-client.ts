@@ -44,9 +44,18 @@ export interface InProcessCallOptions extends InProcessOptions {
   readonly key?: string | undefined;
   /** What the tool says of its progress. */
   readonly onProgress?: ((message: string) => void) | undefined;
+  /** Each report of its progress, with words or without. */
+  readonly onReport?: ((report: ProgressReport) => void) | undefined;
 }
 
-interface RequestExtras extends Pick<InProcessCallOptions, 'onProgress'> {
+/** What a tool says of its progress; members that are none are left out. */
+export interface ProgressReport {
+  readonly progress?: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+interface RequestExtras extends Pick<InProcessCallOptions, 'onProgress' | 'onReport'> {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
@@ -94,9 +103,9 @@ export class InProcessClient {
   async callTool(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    { key, onProgress, ...options }: InProcessCallOptions = {},
+    { key, onProgress, onReport, ...options }: InProcessCallOptions = {},
   ): Promise<ToolResult> {
-    const more = { meta: key === undefined ? {} : { [KEY_MEMBER]: key }, onProgress };
+    const more = { meta: key === undefined ? {} : { [KEY_MEMBER]: key }, onProgress, onReport };
     const result = await this.#request('tools/call', { name, arguments: args }, options, more);
     if (result.resultType === 'input_required')
       throw new StoppedError(`the tool ${name} asks its caller something, and nobody is there to answer`);
@@ -107,7 +116,7 @@ export class InProcessClient {
     method: string,
     params: Readonly<Record<string, unknown>>,
     { server, signal, timeoutMs = TIMEOUT_MS, trace }: InProcessOptions,
-    { meta, onProgress }: RequestExtras = {},
+    { meta, onProgress, onReport }: RequestExtras = {},
   ): Promise<Readonly<Record<string, unknown>>> {
     signal?.throwIfAborted();
     const { router, serverInfo } = this.#host;
@@ -122,7 +131,7 @@ export class InProcessClient {
     };
     const envelope = readClientMessage(Buffer.from(JSON.stringify(request)));
     const target = typeof server === 'string' ? this.#host.server(server) : server;
-    const waiting = new Waiting(onProgress);
+    const waiting = new Waiting({ onProgress, onReport });
     const running = router.stateless(envelope, target, waiting, {
       requestId: `in-process-${id}`,
       traceparent: trace,
@@ -160,10 +169,10 @@ class Waiting implements Outlet {
   reject: (error: unknown) => void = () => {};
   #resolve: (result: Readonly<Record<string, unknown>>) => void = () => {};
 
-  readonly #onProgress: ((message: string) => void) | undefined;
+  readonly #told: Pick<InProcessCallOptions, 'onProgress' | 'onReport'>;
 
-  constructor(onProgress: ((message: string) => void) | undefined) {
-    this.#onProgress = onProgress;
+  constructor(told: Pick<InProcessCallOptions, 'onProgress' | 'onReport'>) {
+    this.#told = told;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.reject = reject;
@@ -172,14 +181,16 @@ class Waiting implements Outlet {
     this.result.catch(() => {});
   }
 
-  /** Of what comes before an answer only the words of its progress are of use here. */
+  /** Of what comes before an answer only its progress is of use here. */
   send(message: Message): void {
-    if (this.#onProgress === undefined) return;
+    const { onProgress, onReport } = this.#told;
+    if (onProgress === undefined && onReport === undefined) return;
     try {
       const told = readServerMessage(whole(message));
       if (told.method !== 'notifications/progress') return;
-      const { message: words } = told.parse(told.params) as { readonly message?: unknown };
-      if (typeof words === 'string') this.#onProgress(words);
+      const report = reportIn(told.parse(told.params));
+      if (report.message !== undefined) onProgress?.(report.message);
+      onReport?.(report);
     } catch {
       // What a server says besides is no matter of the call.
     }
@@ -200,6 +211,15 @@ class Waiting implements Outlet {
   drop(): void {
     this.reject(new StoppedError('the request was cancelled'));
   }
+}
+
+function reportIn(params: unknown): ProgressReport {
+  const { progress, total, message } = params as Readonly<Record<string, unknown>>;
+  return {
+    ...(typeof progress === 'number' ? { progress } : {}),
+    ...(typeof total === 'number' ? { total } : {}),
+    ...(typeof message === 'string' ? { message } : {}),
+  };
 }
 
 function nameOf(server: string | ManagedServer | undefined): string {

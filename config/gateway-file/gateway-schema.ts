@@ -236,7 +236,7 @@ export const gatewaySchema = Type.Object(
         ),
         commands: Type.Boolean({
           description:
-            'Let the page start and stop servers, pause triggers, cancel runs, decide approvals and reload the catalog.',
+            'Let the page start and stop servers, pause triggers, cancel runs, decide approvals, call tools and reload the catalog.',
           default: false,
         }),
         stately: Type.Boolean({

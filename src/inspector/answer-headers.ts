@@ -5,7 +5,8 @@ import type { HeaderList } from '../http/listener/seam.ts';
 export const securityHeaders: HeaderList = [
   [
     'content-security-policy',
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+    // Images and sounds that a tool gives are shown from what the page has of them (`data:`).
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src data:; connect-src 'self'; " +
       "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
   ],
   ['x-content-type-options', 'nosniff'],

@@ -7,6 +7,7 @@
 //   GET  /inspector/stately             the same events for other tools, with inspector.stately only
 //   GET  /inspector/machines            the machines' states and transitions, for the charts
 //   GET  /inspector/servers/ID          one server, with its last lines on stderr
+//   GET  /inspector/servers/ID/tools    its tools, …/tools/NAME one of them; POST …/tools/NAME/call calls it, with inspector.commands only
 //   GET  /inspector/sessions            a piece of the list of sessions; /inspector/sessions/N one of them
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
 //   GET  /inspector/dead-deliveries     the last events that were given up, without what came in them
@@ -35,6 +36,7 @@ import { PageFiles } from './page-files.ts';
 import { RunRoutes } from './run-routes.ts';
 import { numbersOf } from './server-numbers.ts';
 import { MAX_COUNT, readQuery, sessionList, sessionPlace, wholeNumber } from './session-list.ts';
+import { ToolRoutes } from './tool-routes.ts';
 import { deadDelivery, triggerNumbers, waitingDelivery } from './trigger-numbers.ts';
 import { Watchers } from './watchers.ts';
 
@@ -63,6 +65,7 @@ export class Inspector {
   readonly #files = new PageFiles();
   readonly #watchers: Watchers;
   readonly #runs: RunRoutes;
+  readonly #tools: ToolRoutes;
 
   constructor({ gateway, access, triggers, reload }: InspectorOptions) {
     this.#gateway = gateway;
@@ -72,6 +75,7 @@ export class Inspector {
     this.#names = new ActorNames(gateway.redactor);
     this.#watchers = new Watchers(gateway, triggers?.figures);
     this.#runs = new RunRoutes(gateway, triggers?.automation);
+    this.#tools = new ToolRoutes(gateway);
   }
 
   /** Answers a request for a path under /inspector; Host and Origin have been checked. */
@@ -112,6 +116,7 @@ export class Inspector {
     else if (isRead && path === '/inspector/waiting-deliveries')
       void this.#deliveries(context, 'waiting', waitingDelivery);
     else if (isRead && head === 'sessions' && rest.length <= 1) void this.#sessions(context, rest[0]);
+    else if (this.#tools.has([head, ...rest])) return this.#tools.handle(context, [head, ...rest]);
     else if (isRead && head === 'servers' && rest.length === 1) this.#server(context, rest[0] ?? '');
     else if (isRead && this.#runs.has(head)) return this.#runs.get(context, [head, ...rest]);
     else if (method === 'POST')

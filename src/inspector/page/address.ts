@@ -8,7 +8,7 @@
 
 import type { ActorNode } from '../wire.ts';
 
-export const tabs = ['log', 'sequence', 'numbers', 'stderr', 'details'] as const;
+export const tabs = ['log', 'sequence', 'numbers', 'stderr', 'tools', 'details'] as const;
 export type Tab = (typeof tabs)[number];
 
 export interface View {

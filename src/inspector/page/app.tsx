@@ -35,6 +35,7 @@ import { NumbersTab } from './tabs/numbers-tab.tsx';
 import { SequenceTab } from './tabs/sequence-tab.tsx';
 import { SessionPane, SessionsPane } from './tabs/session-pane.tsx';
 import { StderrTab } from './tabs/stderr-tab.tsx';
+import { ToolsTab } from './tools/tools-tab.tsx';
 import { TreePane } from './tree/tree-pane.tsx';
 import { count, counted } from './words.ts';
 
@@ -57,7 +58,7 @@ export function App({ store }: { readonly store: PageStore }) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const filter = document.getElementById('filter');
-      if (event.key !== '/' || filter === null || event.target instanceof HTMLInputElement) return;
+      if (event.key !== '/' || filter === null || isWrittenIn(event.target)) return;
       event.preventDefault();
       filter.focus();
     };
@@ -114,6 +115,10 @@ export function App({ store }: { readonly store: PageStore }) {
   );
 }
 
+function isWrittenIn(target: EventTarget | null): boolean {
+  return target instanceof Element && target.matches('input, textarea, select');
+}
+
 function titleOf(
   view: View,
   chosen: ActorView | undefined,
@@ -165,7 +170,9 @@ interface TabsPaneProps {
 function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
   const list = useRef<HTMLDivElement>(null);
   const offered = tabs.filter((tab) =>
-    tab === 'stderr' ? server !== undefined : tab !== 'details' || !isOfSessions(view.actor),
+    tab === 'stderr' || tab === 'tools'
+      ? server !== undefined
+      : tab !== 'details' || !isOfSessions(view.actor),
   );
   const tab: Tab = offered.includes(view.tab) ? view.tab : 'log';
   const onKeyDown = (event: KeyboardEvent) => {
@@ -194,7 +201,9 @@ function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
         ))}
       </div>
       <div class="panel" role="tabpanel" id="tab-panel" aria-labelledby={`tab-${tab}`}>
-        {server !== undefined && (tab === 'stderr' || tab === 'details') ? (
+        {server !== undefined && tab === 'tools' ? (
+          <ToolsTab key={server.id} server={server.id} mayCall={store.state.totals?.commands === true} />
+        ) : server !== undefined && (tab === 'stderr' || tab === 'details') ? (
           <WithDetails
             key={server.id}
             id={server.id}

@@ -126,12 +126,14 @@ export async function command(path: string, body?: object): Promise<void> {
   await answered(await fetch(`/inspector/${path}`, { method: 'POST', ...content }));
 }
 
-async function get<T>(path: string): Promise<T> {
+/** What is at a path. Rejects with the gateway's own words. */
+export async function get<T>(path: string): Promise<T> {
   const signal = AbortSignal.timeout(DEADLINE_MS);
   return (await answered(await fetch(path, { cache: 'no-store', signal }))) as T;
 }
 
-async function answered(answer: Response): Promise<unknown> {
+/** The body of an answer. Rejects with the gateway's own words. */
+export async function answered(answer: Response): Promise<unknown> {
   const body: unknown = await answer.json().catch(() => undefined);
   if (answer.ok) return body;
   const { message, problems } = (body ?? {}) as { message?: string; problems?: readonly string[] };

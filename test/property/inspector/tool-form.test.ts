@@ -1,0 +1,197 @@
+// The form of a tool, made from schemas that anybody may have written: what is sent is right by the schema, or what was not checked is told.
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Draft, type Field, fieldsOf, keyOf } from '../../../src/inspector/page/tools/fields.ts';
+import { jsonOf, readForm, readJson } from '../../../src/inspector/page/tools/read-form.ts';
+import { checkValue } from '../../../src/inspector/page/tools/schema-check.ts';
+
+const ajv = new Ajv2020({
+  strict: false,
+  allErrors: true,
+  ownProperties: true,
+  validateFormats: false,
+  logger: false,
+});
+
+const name = fc.constantFrom('a', 'b', 'c d', 'constructor', 'toString', '<b>', 'a/b', 'x~1', '\u202e', '名');
+const simple = fc.oneof(
+  fc.integer({ min: -3, max: 30 }),
+  fc.constantFrom('', 'a', 'bc', 'true', '7', '<i>'),
+  fc.boolean(),
+  fc.constant(null),
+);
+const bound = fc.integer({ min: 0, max: 6 });
+const some = <T>(keywords: Record<string, fc.Arbitrary<T>>) => fc.record(keywords, { requiredKeys: [] });
+
+const { schema: anySchema } = fc.letrec<{ schema: unknown; object: unknown }>((tie) => ({
+  object: fc.record(
+    {
+      type: fc.constant('object'),
+      properties: fc.dictionary(name, tie('schema'), { maxKeys: 4 }),
+      required: fc.uniqueArray(name, { maxLength: 3 }),
+      additionalProperties: fc.oneof(fc.boolean(), tie('schema')),
+      minProperties: bound,
+      patternProperties: fc.constant({ '^a': { type: 'number' } }),
+      propertyNames: fc.constant({ maxLength: 3 }),
+    },
+    { requiredKeys: ['type', 'properties'] },
+  ),
+  schema: fc.oneof(
+    { maxDepth: 3, depthIdentifier: 'schema' },
+    some<unknown>({
+      type: fc.constant('string'),
+      minLength: bound,
+      maxLength: bound,
+      default: simple,
+      pattern: fc.constant('^a'),
+      description: fc.string(),
+    }),
+    some<unknown>({
+      type: fc.constantFrom('number', 'integer'),
+      minimum: bound,
+      exclusiveMaximum: bound,
+      multipleOf: fc.integer({ min: 1, max: 4 }),
+      default: simple,
+    }),
+    fc.record({
+      type: fc.constantFrom<unknown>('boolean', 'null', ['string', 'null'], ['integer', 'boolean']),
+    }),
+    fc.record({ enum: fc.uniqueArray(simple, { minLength: 1, maxLength: 4 }) }),
+    fc.record({ const: simple }),
+    fc.constantFrom<unknown>(
+      true,
+      false,
+      {},
+      { $ref: '#/$defs/one' },
+      { $ref: '#/$defs/none' },
+      { not: {} },
+      { format: 'uri' },
+      { $ref: '#/$defs/one', description: 'd' },
+    ),
+    tie('object'),
+    fc.record(
+      {
+        type: fc.constant('array'),
+        items: tie('schema'),
+        minItems: bound,
+        maxItems: bound,
+        uniqueItems: fc.boolean(),
+      },
+      { requiredKeys: ['type'] },
+    ),
+    fc.record({ anyOf: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }) }),
+    fc.record({ oneOf: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }) }),
+    fc.record({ allOf: fc.array(tie('schema'), { minLength: 1, maxLength: 2 }) }),
+  ),
+}));
+const argumentsSchema = fc
+  .tuple(
+    fc.dictionary(name, anySchema, { maxKeys: 5 }),
+    fc.uniqueArray(name, { maxLength: 4 }),
+    anySchema,
+    fc.option(fc.boolean()),
+  )
+  .map(([properties, required, one, additionalProperties]) => ({
+    type: 'object',
+    properties,
+    required,
+    $defs: { one },
+    ...(additionalProperties === null ? {} : { additionalProperties }),
+  }));
+
+/** Whether ajv takes the value; undefined where it refuses the schema, or does not come to an end with it. */
+function isTaken(schema: object, value: unknown): boolean | undefined {
+  try {
+    return ajv.compile(schema)(value) as boolean;
+  } catch {
+    return undefined;
+  } finally {
+    // It keeps every schema that it has seen.
+    ajv.removeSchema();
+  }
+}
+
+function leavesOf(fields: readonly Field[]): Exclude<Field, { kind: 'group' }>[] {
+  return fields.flatMap((field) => (field.kind === 'group' ? leavesOf(field.fields) : [field]));
+}
+
+const draft: fc.Arbitrary<Draft> = fc.oneof(
+  fc.constantFrom(
+    '',
+    '0',
+    '1',
+    '2',
+    'a',
+    'abc',
+    '3.5',
+    '-1',
+    '1e3',
+    'a\nb',
+    '1\n1\n2',
+    'true',
+    '{}',
+    '[1]',
+    '"a"',
+    'null',
+    '{"a": 1}',
+    'x',
+  ),
+  fc.boolean(),
+);
+
+describe('the form of a tool', () => {
+  test('gives a value that its schema takes, or tells which keywords were not checked (SCK1)', () => {
+    let sent = 0;
+    fc.assert(
+      fc.property(argumentsSchema, fc.array(draft, { minLength: 1, maxLength: 12 }), (schema, drafts) => {
+        const fields = fieldsOf(schema);
+        expect(fields).toBeDefined();
+        if (fields === undefined) return;
+        const given = new Map(
+          leavesOf(fields).map(({ path }, at) => [keyOf(path), drafts[at % drafts.length] ?? '']),
+        );
+        const { args, problems, unchecked } = readForm(schema, fields, given);
+        expect(args === undefined).toBe(problems.size > 0);
+        if (args === undefined) return;
+        sent += 1;
+        if (isTaken(schema, args) === false)
+          expect(unchecked.length, JSON.stringify([schema, args])).toBeGreaterThan(0);
+        // In JSON it is the same.
+        expect(readJson(schema, jsonOf(fields, given)).args).toEqual(args);
+      }),
+      { numRuns: 400 },
+    );
+    expect(sent).toBeGreaterThan(30);
+  });
+
+  test('finds nothing wrong that its schema takes (SCK1)', () => {
+    const value = fc.dictionary(
+      name,
+      fc.oneof(simple, fc.array(simple, { maxLength: 3 }), fc.dictionary(name, simple, { maxKeys: 3 })),
+      { maxKeys: 4 },
+    );
+    fc.assert(
+      fc.property(argumentsSchema, value, (schema, args) => {
+        const { findings, unchecked } = checkValue(schema, args);
+        const isRight = isTaken(schema, args);
+        if (isRight === true) expect(findings, JSON.stringify([schema, args])).toEqual([]);
+        else if (isRight === false && findings.length === 0)
+          expect(unchecked.length, JSON.stringify([schema, args])).toBeGreaterThan(0);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test('is made of any JSON at all, and reads whatever is given (SCK2, FLD1)', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (schema, value) => {
+        const fields = fieldsOf(schema) ?? [];
+        readForm(schema, fields, new Map());
+        readJson(schema, JSON.stringify(value));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,95 @@
+// What a page is shown of a tool's result, whatever that is.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ToolResult } from '../../../actors/client/in-process-client.ts';
+import { Redactor } from '../../../actors/redact.ts';
+import { shownResult } from '../../../src/inspector/shown-result.ts';
+
+const SECRET = 'a-secret-word';
+const redactor = new Redactor([SECRET]);
+const shown = (result: unknown) => shownResult(result as ToolResult, redactor);
+const image = (mimeType: unknown, data: unknown) => ({ type: 'image', mimeType, data });
+
+test('texts, pictures, sounds, links, resources and structured content are told apart', () => {
+  const { parts, structured, is_error } = shown({
+    content: [
+      { type: 'text', text: 'hello' },
+      image('image/PNG', 'aGk='),
+      { type: 'audio', mimeType: 'audio/wav', data: 'aGk=' },
+      { type: 'resource_link', name: 'note', uri: 'file:///n', mimeType: 'text/plain' },
+      { type: 'resource', resource: { uri: 'file:///n', text: 'words', mimeType: 'text/plain' } },
+      { type: 'resource', resource: { uri: 'file:///p', blob: 'aGk=', mimeType: 'image/gif' } },
+      { type: 'resource', resource: { uri: 'file:///z', blob: 'aGk=', mimeType: 'application/zip' } },
+    ],
+    structuredContent: { n: 1 },
+  });
+  expect(parts).toEqual([
+    { kind: 'text', text: 'hello' },
+    { kind: 'image', type: 'image/png', data: 'aGk=' },
+    { kind: 'audio', type: 'audio/wav', data: 'aGk=' },
+    { kind: 'link', name: 'note', uri: 'file:///n', type: 'text/plain', description: '' },
+    { kind: 'resource', uri: 'file:///n', type: 'text/plain', text: 'words' },
+    { kind: 'image', type: 'image/gif', data: 'aGk=' },
+    { kind: 'note', text: 'the resource file:///z of type application/zip, 2 bytes' },
+  ]);
+  expect([JSON.parse(structured ?? ''), is_error]).toEqual([{ n: 1 }, false]);
+});
+
+test.each([
+  [image('image/svg+xml', 'aGk=')],
+  [image('text/html', 'aGk=')],
+  [image('image/png" onerror="x', 'aGk=')],
+  [image('image/png', 'a"b')],
+  [image('image/png', '')],
+  [image('image/png', undefined)],
+  [image(5, 'aGk=')],
+])('what is no picture of a type that browsers show is told of and not shown: %j (SRS2)', (part) => {
+  expect(shown({ content: [part] }).parts).toEqual([{ kind: 'note', text: expect.any(String) }]);
+});
+
+test('many parts, long texts and large pictures are cut, and that is told (SRS1)', () => {
+  const many = shown({ content: Array.from({ length: 150 }, () => ({ type: 'text', text: 'a' })) });
+  expect(many.parts.length).toBe(101);
+  expect(many.parts.at(-1)).toEqual({ kind: 'note', text: 'and 50 more parts that are not shown' });
+  const text = { type: 'text', text: 'x'.repeat(150_000) };
+  const long = shown({ content: [text, text, text, text, text, text] });
+  expect(JSON.stringify(long).length).toBeLessThan(410_000);
+  expect(JSON.stringify(long.parts[0])).toContain('50000 characters are not shown');
+  const large = image('image/png', 'A'.repeat(5_000_000));
+  expect(shown({ content: [large, large] }).parts.map(({ kind }) => kind)).toEqual(['image', 'note']);
+});
+
+test('no secret is shown, and anything at all is taken (SRS1)', () => {
+  const part = fc.oneof(
+    fc.jsonValue(),
+    fc.record(
+      {
+        type: fc.constantFrom('text', 'image', 'audio', 'resource', 'resource_link', 'other'),
+        text: fc.constantFrom('', `before ${SECRET} after`),
+        uri: fc.constantFrom(`javascript:${SECRET}`, 5),
+        name: fc.constantFrom(SECRET, null),
+        mimeType: fc.constantFrom(SECRET, 'image/png', {}),
+        data: fc.constantFrom('aGk=', SECRET, 7),
+        resource: fc.oneof(
+          fc.jsonValue(),
+          fc.record({ uri: fc.constant(SECRET), text: fc.constant(SECRET) }),
+        ),
+      },
+      { requiredKeys: ['type'] },
+    ),
+  );
+  const result = fc.record(
+    {
+      content: fc.oneof(fc.array(part), fc.jsonValue()),
+      structuredContent: fc.oneof(fc.jsonValue(), fc.constant({ [SECRET]: [SECRET] })),
+      isError: fc.jsonValue(),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(result, (given) => {
+      expect(JSON.stringify(shown(given))).not.toContain(SECRET);
+    }),
+  );
+});
