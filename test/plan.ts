@@ -163,6 +163,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'the page of the inspector; its addresses and streams have tests of their own': [
     'inspector/inspector',
     'inspector/inspector-automation',
+    'inspector/inspector-connect',
     'inspector/inspector-flows',
     'inspector/inspector-runs',
     'inspector/inspector-tools',

@@ -8,6 +8,7 @@
 //   GET  /inspector/machines            the machines' states and transitions, for the charts
 //   GET  /inspector/servers/ID          one server, with its last lines on stderr
 //   GET  /inspector/servers/ID/tools    its tools, …/tools/NAME one of them; POST …/tools/NAME/call calls it, with inspector.commands only
+//   GET  /inspector/connect             what the page has to know to say how clients connect
 //   GET  /inspector/sessions            a piece of the list of sessions; /inspector/sessions/N one of them
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
 //   GET  /inspector/dead-deliveries     the last events that were given up, without what came in them
@@ -32,6 +33,7 @@ import type { TriggersFront } from '../http/triggers-front.ts';
 import { FORM_PATH, type InspectorAccess } from './access.ts';
 import { ActorNames } from './actor-names.ts';
 import { NOTHING_THERE, securityHeaders, streamHeaders } from './answer-headers.ts';
+import { connectFacts } from './connect-desk.ts';
 import { PageFiles } from './page-files.ts';
 import { RunRoutes } from './run-routes.ts';
 import { numbersOf } from './server-numbers.ts';
@@ -116,6 +118,8 @@ export class Inspector {
     else if (isRead && path === '/inspector/waiting-deliveries')
       void this.#deliveries(context, 'waiting', waitingDelivery);
     else if (isRead && head === 'sessions' && rest.length <= 1) void this.#sessions(context, rest[0]);
+    else if (isRead && path === '/inspector/connect')
+      context.json(200, connectFacts(this.#gateway), securityHeaders);
     else if (this.#tools.has([head, ...rest])) return this.#tools.handle(context, [head, ...rest]);
     else if (isRead && head === 'servers' && rest.length === 1) this.#server(context, rest[0] ?? '');
     else if (isRead && this.#runs.has(head)) return this.#runs.get(context, [head, ...rest]);

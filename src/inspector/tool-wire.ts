@@ -1,4 +1,4 @@
-// What the page is told of tools and of the calls that it makes, for both ends. Types only. Field names are those of the JSON.
+// What the page is told of tools, of the calls that it makes, and of how clients connect, for both ends. Types only. Field names are those of the JSON.
 
 export interface ToolRow {
   readonly name: string;
@@ -78,3 +78,15 @@ export interface CallEnd {
 export type CallMessage =
   | { readonly kind: 'progress'; readonly data: ShownProgress }
   | { readonly kind: 'end'; readonly data: CallEnd };
+
+/** How clients connect. */
+export interface ConnectFacts {
+  /** The gateway asks its clients for a key. */
+  readonly needs_key: boolean;
+  /** What starts the stdio form on the gateway's own machine. */
+  readonly program: { readonly command: string; readonly args: readonly string[] };
+  /** Parts of all servers, by name. */
+  readonly profiles: readonly string[];
+  /** Those that can be reached by an address of their own. */
+  readonly servers: readonly string[];
+}

@@ -37,7 +37,7 @@ export function isOfSessions(address: string): boolean {
 }
 
 /** What is shown in the place of actors. */
-export const sections = ['runs', 'approvals', 'agents'] as const;
+export const sections = ['runs', 'approvals', 'agents', 'connect'] as const;
 export type Section = (typeof sections)[number];
 
 export function sectionView(section: Section): View {

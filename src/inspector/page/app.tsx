@@ -20,6 +20,7 @@ import { workAt } from './automation-words.ts';
 import { Banners } from './banners/banners.tsx';
 import { Commands } from './banners/commands.tsx';
 import { ChartPane } from './chart/chart-pane.tsx';
+import { ConnectView } from './connect/connect-view.tsx';
 import { machines, type ServerDetails, server as serverDetails } from './feed/api.ts';
 import { type Asked, type Go, useAsked, useStore, useView } from './feed/hooks.ts';
 import type { PageStore } from './feed/page-store.ts';
@@ -69,7 +70,9 @@ export function App({ store }: { readonly store: PageStore }) {
     <>
       <Header state={state} view={view} go={go} />
       <Banners state={state} link={link} go={go} />
-      {section !== undefined ? (
+      {section === 'connect' ? (
+        <ConnectView />
+      ) : section !== undefined ? (
         <SectionsView section={section} view={view} state={state} isStale={link.status !== 'live'} go={go} />
       ) : (
         <main class={link.status === 'live' ? '' : 'stale'}>

@@ -1,6 +1,7 @@
 // What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
 
 import type { AgentList, ApprovalList, FlowDrawing, RunDetails, RunList } from '../../run-wire.ts';
+import type { ConnectFacts } from '../../tool-wire.ts';
 import type {
   DeadDelivery,
   MachineDefinition,
@@ -115,6 +116,10 @@ export function flow(name: string): Promise<FlowDrawing> {
 
 export function agents(): Promise<AgentList> {
   return get('/inspector/agents');
+}
+
+export function connectFacts(): Promise<ConnectFacts> {
+  return get('/inspector/connect');
 }
 
 /** Rejects with the gateway's own words. */

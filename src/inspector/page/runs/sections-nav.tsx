@@ -16,6 +16,7 @@ const words: Readonly<Record<Section, string>> = {
   runs: 'Runs',
   approvals: 'Approvals',
   agents: 'Agents',
+  connect: 'Connect',
 };
 
 const PENDING_MS = 5_000;

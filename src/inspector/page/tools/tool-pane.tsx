@@ -22,8 +22,8 @@ export function ToolPane({ bench, name, mayCall }: ToolPaneProps) {
   const { server } = bench;
   const { value, problem } = useAsked(`tool ${server} ${name}`, () => tool(server, name), REFRESH_MS);
   return (
-    <section class="tool" aria-labelledby="tool-name">
-      <h2 id="tool-name">{visibleName(name, 256)}</h2>
+    <section class="tool" aria-label="Tool">
+      <h2>{visibleName(name, 256)}</h2>
       {value === undefined && <p class="aside">{problem ?? 'Asking …'}</p>}
       {value !== undefined && (
         <>
@@ -83,13 +83,7 @@ function CallForm({ bench, tool }: CallFormProps) {
   const toJson = () =>
     bench.change(name, { json: fields === undefined ? '{}' : jsonOf(fields, form.drafts) });
   return (
-    <form
-      class="tool-form"
-      aria-label={`Arguments of ${visibleName(name)}`}
-      noValidate
-      onSubmit={onSubmit}
-      onKeyDown={onKeyDown}
-    >
+    <form class="tool-form" aria-label="Arguments" noValidate onSubmit={onSubmit} onKeyDown={onKeyDown}>
       {schema_problem !== null && <p class="aside">There is no form: {schema_problem}.</p>}
       {json === undefined &&
         fields?.map((field, at) => (
