@@ -9,10 +9,10 @@ import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/reader/problem.ts';
 import type { Automated } from './automate.ts';
-import { check, printProblems } from './cli/commands/check.ts';
 import { parseOptions } from './cli/options.ts';
 import { banner } from './cli/views/banner.ts';
 import { complain, print } from './cli/views/output.ts';
+import { printProblems } from './cli/views/problem-lines.ts';
 import { Front } from './http/front.ts';
 import { createLog } from './log.ts';
 import { Reloads } from './reloads.ts';
@@ -38,7 +38,10 @@ async function main(): Promise<number | undefined> {
   const parsed = parseOptions(process.argv.slice(2), version);
   if (parsed.do === 'exit') return parsed.code;
   const { options } = parsed;
-  if (options.isCheck) return check(options);
+  if (options.isCheck) {
+    const { check } = await import('./cli/commands/check.ts');
+    return check(options);
+  }
 
   let loaded: Loaded;
   try {

@@ -27,7 +27,7 @@ export async function withGateway<T>(
 /** Loaded here only: with it comes all of a gateway. */
 async function started(files: readonly string[], config: string | undefined) {
   const { startLocalGateway } = await import('../../local-gateway.ts');
-  const { printProblems } = await import('../commands/check.ts');
+  const { printProblems } = await import('../views/problem-lines.ts');
   try {
     const gateway = await startLocalGateway({ files, config, environment: process.env });
     printProblems(gateway.warnings);

@@ -4,12 +4,13 @@ import { Redactor } from '../../../actors/redact.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import { resourceFolders } from '../../../config/gateway-file/resource-folders.ts';
 import { loadConfig } from '../../../config/load-config.ts';
-import { ConfigError, formatProblem, hasError, type Problem } from '../../../config/reader/problem.ts';
+import { ConfigError, hasError } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import type { CliOptions } from '../options.ts';
 import { counted } from '../views/figures.ts';
-import { complain, print, printJson } from '../views/output.ts';
+import { print, printJson } from '../views/output.ts';
+import { printProblems } from '../views/problem-lines.ts';
 import { whyUnstartable } from './unstartable.ts';
 
 /** Prints the findings and gives the exit code: 0 good, 2 bad. */
@@ -82,12 +83,4 @@ async function resourcesOf(
   if (resourceFolders(config.spec).length === 0) return undefined;
   const { loadGatewayResources } = await import('../../../config/resources/gateway-resources.ts');
   return loadGatewayResources(config, process.env, new SecretValues(), servers);
-}
-
-/** One line per problem on stderr, as compilers write them. */
-export function printProblems(problems: readonly Problem[]): void {
-  for (const problem of problems) {
-    const kind = problem.severity === 'warning' ? 'warning: ' : '';
-    complain(formatProblem(kind === '' ? problem : { ...problem, message: kind + problem.message }));
-  }
 }

@@ -29,7 +29,7 @@ export async function fromFiles(situation: Situation, noun: ResourceNoun): Promi
   const [name] = situation.args;
   // With them the whole of the schemas is loaded, which no other command needs.
   const files = await import('./resource-files.ts');
-  const { printProblems } = await import('./check.ts');
+  const { printProblems } = await import('../views/problem-lines.ts');
   const loaded = await files.readResourceFiles(filesOf(situation) ?? []);
   printProblems(loaded.problems);
   if (!files.isGood(loaded)) throw new UsageError('the files have errors, as printed above');

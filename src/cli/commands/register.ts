@@ -18,8 +18,8 @@ import { hintFor } from '../api/unknown-name.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { complain, print, printJson } from '../views/output.ts';
+import { printProblems } from '../views/problem-lines.ts';
 import { printable, printableLines } from '../views/terminal-text.ts';
-import { printProblems } from './check.ts';
 
 interface Options {
   readonly config: string;

@@ -8,8 +8,9 @@ import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { counted } from '../views/figures.ts';
 import { print, printJson } from '../views/output.ts';
+import { printProblems } from '../views/problem-lines.ts';
 import { printable } from '../views/terminal-text.ts';
-import { countedResources, printProblems } from './check.ts';
+import { countedResources } from './check.ts';
 import { isGood, readResourceFiles } from './resource-files.ts';
 
 interface Options {

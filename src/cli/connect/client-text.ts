@@ -58,9 +58,8 @@ export function withoutEntry(
   const inputs = inputsOf(top, entry);
   if (withEntry(before ?? '', place, { entry, inputs }) === text) return before;
   const old = before === undefined ? undefined : textOfEntry(before, place);
-  if (old !== undefined) return mark + replaced(body, property, old);
-  const without = removeMember(body, servers, property);
-  return mark + withoutInputs(without, inputs, before);
+  const rest = old === undefined ? removeMember(body, servers, property) : replaced(body, property, old);
+  return mark + withoutInputs(rest, inputs, before);
 }
 
 function withServer(text: string, { root, name }: EntryPlace, entry: unknown): string {
@@ -69,7 +68,7 @@ function withServer(text: string, { root, name }: EntryPlace, entry: unknown): s
   if (servers === undefined) return insertMember(text, top, top, root, { [name]: entry });
   const property = memberOf(servers, name);
   if (property === undefined) return insertMember(text, top, servers, name, entry);
-  if (isDeepStrictEqual(valueIn(property), entry)) return text;
+  if (isDeepStrictEqual(valueIn(property), plain(entry))) return text;
   // Laid out as a new one would be: taken out at its place and put in there again.
   const fresh = insertMember(text, top, servers, name, entry);
   return replaced(text, property, textOfEntry(fresh, { root, name }) ?? '');
@@ -88,19 +87,25 @@ function withInput(text: string, input: ClientInput): string {
 /** Those that the entry refers to. */
 function inputsOf(top: Node | undefined, entry: unknown): ClientInput[] {
   const words = JSON.stringify(entry);
-  const list = memberOf(top, 'inputs')?.children?.[1];
+  const list = inputList(top);
   const named = (list?.children ?? []).filter((each) => words.includes(`\${input:${idOf(each)}}`));
   return named.map((each) => plain(getNodeValue(each)) as ClientInput);
 }
 
 /** Without those that were not there before and that nothing refers to any more. */
 function withoutInputs(text: string, inputs: readonly ClientInput[], before: string | undefined): string {
+  const old = before === undefined ? undefined : inputList(read(before).top);
+  const known = (old?.children ?? []).map(idOf);
   return inputs.reduce((rest, { id }) => {
-    if (rest.includes(`\${input:${id}}`) || before?.includes(JSON.stringify(id)) === true) return rest;
-    const list = memberOf(topOf(rest), 'inputs')?.children?.[1];
+    if (rest.includes(`\${input:${id}}`) || known.includes(id)) return rest;
+    const list = inputList(topOf(rest));
     const element = list?.children?.find((each) => idOf(each) === id);
     return list === undefined || element === undefined ? rest : removeMember(rest, list, element);
   }, text);
+}
+
+function inputList(top: Node | undefined): Node | undefined {
+  return memberOf(top, 'inputs')?.children?.[1];
 }
 
 function idOf(node: Node): unknown {
@@ -138,7 +143,7 @@ function valueIn(property: Node): unknown {
   return value === undefined ? undefined : plain(getNodeValue(value));
 }
 
-/** The parser's objects have no prototype, and compare as different for it. */
+/** Objects without a prototype, as the parser makes them, compare as different from those with one. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }

@@ -12,9 +12,9 @@ import { clientIds, clientNamed, clients } from '../../../config/clients/client-
 import { ConfigError } from '../../../config/reader/problem.ts';
 import { suggest } from '../../../config/reader/suggest.ts';
 import { DEFAULT_URL, UsageError } from '../api/target-options.ts';
-import { printProblems } from '../commands/check.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { columnsOf, isTerminal } from '../views/paint.ts';
+import { printProblems } from '../views/problem-lines.ts';
 import { table } from '../views/table.ts';
 import { lookAt, undoEntry, writeEntry } from './client-file.ts';
 import type { EntryPlace } from './client-text.ts';

@@ -15,6 +15,8 @@ interface Gap {
   readonly afterComma: number | undefined;
   /** Behind what stands last before the bracket or the next member: a comment, a comma, or the member before. */
   readonly end: number;
+  /** What stands last runs to the end of its line. */
+  readonly isLineComment: boolean;
 }
 
 const lineBreak = /\r\n|\n|\r/;
@@ -66,12 +68,14 @@ export function removeMember(text: string, container: Node, member: Node): strin
   const before = members[at - 1];
   const next = members[at + 1];
   const own = scanGap(text, endOf(member), next?.offset ?? endOf(container) - 1);
-  const start = beforeSpace(text, member.offset);
   const end = own.afterComma ?? endOf(member);
+  const gap = scanGap(text, before === undefined ? container.offset + 1 : endOf(before), member.offset);
+  // The line break that ends a comment stays, unless another one follows.
+  const isEndNeeded = gap.isLineComment && !/^[ \t]*[\r\n]/.test(text.slice(end));
+  const start = isEndNeeded ? member.offset : beforeSpace(text, member.offset);
   if (before === undefined || own.afterComma !== undefined) return text.slice(0, start) + text.slice(end);
   // It was the last, without a comma of its own: the one before it goes with it.
-  const { afterComma } = scanGap(text, endOf(before), member.offset);
-  const comma = (afterComma ?? start) - 1;
+  const comma = (gap.afterComma ?? start) - 1;
   return text.slice(0, comma) + text.slice(comma + 1, start) + text.slice(end);
 }
 
@@ -122,6 +126,7 @@ function scanGap(text: string, from: number, to: number): Gap {
   scanner.setPosition(from);
   let afterComma: number | undefined;
   let end = from;
+  let isLineComment = false;
   while (end < to) {
     scanner.scan();
     const at = scanner.getTokenOffset();
@@ -129,7 +134,8 @@ function scanGap(text: string, from: number, to: number): Gap {
     if (at >= to || token === '') break;
     if (token.trim() === '') continue;
     end = at + token.length;
+    isLineComment = token.startsWith('//');
     if (token === ',') afterComma ??= end;
   }
-  return { afterComma, end };
+  return { afterComma, end, isLineComment };
 }

@@ -191,6 +191,38 @@ describe("a client's file", () => {
         if (rest === undefined) return;
         expect(read(rest)).toEqual({ ...read(before), mcpServers: others });
       }),
+      // What follows a comment to the end of a line must not be drawn into it.
+      {
+        examples: [
+          ['{"mcpServers":{// a\n"actor-gateway":{},"x":1}}', { entry: { url: 'http://a.aa' }, inputs: [] }],
+          ['{"mcpServers":{"x":1,// a\n"actor-gateway":{}}}', { entry: { url: 'http://a.aa' }, inputs: [] }],
+        ],
+      },
+    );
+  });
+
+  test('asks for the value that the entry refers to, and no longer once the entry is gone (FE1, FE2)', () => {
+    const input = { type: 'promptString', id: 'key', description: 'The key', password: true } as const;
+    const made: ClientEntries = { entry: { url: `http://a.aa/\${input:key}` }, inputs: [input] };
+    const others = fc.array(fc.record({ id: fc.constantFrom('a', 'b') }, { noNullPrototype: true }), {
+      maxLength: 2,
+    });
+    const asking = fc
+      .tuple(content, fc.option(others, { nil: undefined }), style)
+      .map(([top, inputs, how]) => written(inputs === undefined ? top : { ...top, inputs }, how));
+    fc.assert(
+      fc.property(asking, entries, (before, other) => {
+        const after = withEntry(before, place, made);
+        const was = (read(before).inputs ?? []) as unknown[];
+        expect(read(after).inputs).toEqual([...was, input]);
+        expect(comments(after).length).toBeGreaterThanOrEqual(
+          entryIn(before, place) === undefined ? comments(before).length : 0,
+        );
+        expect(withoutEntry(after, place, before)).toBe(before);
+        const theirs = { root: 'mcpServers', name: 'put-in-meanwhile' };
+        const rest = withoutEntry(withEntry(after, theirs, other), place, before) ?? '';
+        expect(read(rest).inputs ?? []).toEqual(was);
+      }),
     );
   });
 
