@@ -10,6 +10,7 @@ import type { GatewayConfig } from './gateway-file/gateway-schema.ts';
 import { profileProblems } from './gateway-file/profile-checks.ts';
 import { readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
 import { folderKinds, resourceFolders } from './gateway-file/resource-folders.ts';
+import { environmentBeside } from './reader/env-file.ts';
 import type { Written } from './reader/fill-defaults.ts';
 import { ConfigError, hasError, type Problem } from './reader/problem.ts';
 import { SchemaReader } from './reader/schema-reader.ts';
@@ -30,6 +31,8 @@ export interface Loaded {
   readonly configPath: string;
   /** Absolute; '' without one. */
   readonly catalogPath: string;
+  /** What references were read with: that of the process, and the `.env` beside the file. */
+  readonly environment: Environment;
 }
 
 export interface LoadOptions {
@@ -43,11 +46,16 @@ export interface LoadOptions {
 
 /**
  * Loads the configuration whose gateway file is `path` (relative to the working directory), with `${VAR}` from
- * `env`. Throws a ConfigError; the catalog's problems are in it even when the gateway file has its own, as long
+ * `env` and the `.env` beside the file. Throws a ConfigError; the catalog's problems are in it even when the gateway file has its own, as long
  * as `catalog_path` can be made out.
  */
-export async function loadConfig(path: string, env: Environment, options: LoadOptions = {}): Promise<Loaded> {
+export async function loadConfig(
+  path: string,
+  given: Environment,
+  options: LoadOptions = {},
+): Promise<Loaded> {
   const configPath = resolve(path);
+  const { environment: env, fromFile, problems: envProblems } = await environmentBeside(configPath, given);
   const secrets = new SecretValues();
   const source = await readSourceFile(configPath);
   if (!(source instanceof SourceFile)) {
@@ -72,7 +80,7 @@ export async function loadConfig(path: string, env: Environment, options: LoadOp
     problems.push(reader.problemAt('catalog_path', `${catalogPath}: ${catalog.reason}`));
   }
   problems.push(...profileProblems(reader, config.profiles, goodCatalog(catalog)));
-  const all = [...inOrder(problems), ...(catalog ? inOrder(catalog.problems) : [])];
+  const all = [...envProblems, ...inOrder(problems), ...(catalog ? inOrder(catalog.problems) : [])];
   if (!catalog || hasError(all)) {
     if (hasTriggers && !isBroken)
       all.push(...(await resourceProblems(reader, config, env, secrets, serverIds(catalog))));
@@ -80,12 +88,35 @@ export async function loadConfig(path: string, env: Environment, options: LoadOp
   }
   return {
     config: config as GatewayConfig,
-    catalog: catalog.value ?? { servers: {} },
+    catalog: withInherited(catalog.value ?? { servers: {} }, fromFile, secrets),
     secrets: secrets.list(),
     warnings: all,
     configPath,
     catalogPath: catalogPath ?? '',
+    environment: env,
   };
+}
+
+/**
+ * What a server inherits by name and only `.env` has stands among its own variables: a process gets no more of the file than is
+ * named, and a reload that finds another value is a change of the server.
+ */
+function withInherited(
+  { servers }: Catalog,
+  fromFile: Readonly<Record<string, string>>,
+  secrets: SecretValues,
+): Catalog {
+  const filled: Record<string, ServerEntry> = Object.create(null);
+  for (const [id, entry] of Object.entries(servers)) {
+    filled[id] = entry;
+    if (entry.runtime !== 'stdio' || entry.inherit_env === true) continue;
+    const named = entry.inherit_env.filter((name) => Object.hasOwn(fromFile, name));
+    if (named.length === 0) continue;
+    const inherited = Object.fromEntries(named.map((name) => [name, fromFile[name] ?? '']));
+    for (const value of Object.values(inherited)) secrets.add(value);
+    filled[id] = { ...entry, env: { ...inherited, ...entry.env } };
+  }
+  return { servers: filled };
 }
 
 async function readConfig(

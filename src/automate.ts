@@ -6,6 +6,7 @@ import type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
 import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';
+import type { Environment } from '../config/reader/substitute.ts';
 import { loadGatewayResources } from '../config/resources/gateway-resources.ts';
 import type { LoadedResources } from '../config/resources/load-resources.ts';
 import type { Front } from './http/front.ts';
@@ -16,7 +17,8 @@ export interface AutomateOptions {
   readonly config: GatewayConfig;
   /** Ids of the servers of the catalog, as it is now. */
   servers(): readonly string[];
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** As it is now: a reload reads `.env` again. */
+  environment(): Environment;
   readonly front: Front;
   /** Takes values that must not be shown, before anything could show them (A9). */
   addSecrets(secrets: readonly string[]): void;
@@ -45,7 +47,7 @@ export async function automate(options: AutomateOptions): Promise<Automated> {
     definitions: keptDefinitions(options.environment, options.addSecrets),
     modelServices: async (log) => {
       const { modelServices } = await import('./model-services.ts');
-      return modelServices(config, options.environment, options.addSecrets, log);
+      return modelServices(config, options.environment(), options.addSecrets, log);
     },
   });
   front.triggers = new TriggersFront(automation, front);
@@ -56,7 +58,7 @@ async function readResources(options: AutomateOptions): Promise<LoadedResources>
   const secrets = new SecretValues();
   const resources = await loadGatewayResources(
     options.config,
-    options.environment,
+    options.environment(),
     secrets,
     options.servers(),
   );

@@ -7,7 +7,7 @@ import { type DefinitionContext, fleetDefinition, flowDefinition } from '../conf
 
 /** What comes from variables is given to `addSecrets` before anything could show it (A9). */
 export function keptDefinitions(
-  env: Environment,
+  environment: () => Environment,
   addSecrets: (secrets: readonly string[]) => void,
 ): KeptDefinitions {
   const reading =
@@ -15,7 +15,7 @@ export function keptDefinitions(
     async (text: string, { name, file }: { readonly name: string; readonly file: string }): Promise<T> => {
       const secrets = new SecretValues();
       try {
-        return await read(text, { name, file, env, secrets });
+        return await read(text, { name, file, env: environment(), secrets });
       } finally {
         addSecrets(secrets.list());
       }

@@ -7,13 +7,14 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Automation } from '../actors/automation/automation.ts';
 import { Gateway } from '../actors/gateway/gateway.ts';
 import { silentLog } from '../actors/log.ts';
 import { openStore } from '../actors/store/open-store.ts';
 import { usableProviders } from '../config/gateway-file/providers.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
+import { environmentBeside } from '../config/reader/env-file.ts';
 import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';
 import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
@@ -55,7 +56,7 @@ export async function startLocalGateway(options: LocalGatewayOptions): Promise<L
 async function startIn(folder: string, options: LocalGatewayOptions): Promise<LocalGateway> {
   const key = randomBytes(24).toString('base64url');
   const loaded = await configIn(folder, options);
-  const { config, catalog } = loaded;
+  const { config, catalog, environment } = loaded;
   const own = {
     ...config,
     listen_addr: '127.0.0.1:0',
@@ -77,10 +78,13 @@ async function startIn(folder: string, options: LocalGatewayOptions): Promise<Lo
     watched: [],
     maxBodyBytes: own.limits.body_bytes,
     concurrency: own.deliveries.concurrency,
-    definitions: keptDefinitions(options.environment, (values) => gateway.redactor.add(...values)),
+    definitions: keptDefinitions(
+      () => environment,
+      (values) => gateway.redactor.add(...values),
+    ),
     modelServices: async (log) => {
       const { modelServices } = await import('./model-services.ts');
-      return modelServices(own, options.environment, (values) => gateway.redactor.add(...values), log);
+      return modelServices(own, environment, (values) => gateway.redactor.add(...values), log);
     },
   });
   front.triggers = new TriggersFront(automation, front);
@@ -107,12 +111,15 @@ async function configIn(folder: string, { config, environment }: LocalGatewayOpt
   await writeFile(join(folder, 'catalog.yaml'), 'servers: {}\n');
   const file = join(folder, 'gateway.yaml');
   await writeFile(file, JSON.stringify({ listen_addr: '127.0.0.1:0', catalog_path: './catalog.yaml' }));
-  return loadConfig(file, environment);
+  // As it would be with a gateway file in the working folder.
+  const found = await environmentBeside(resolve('gateway.yaml'), environment);
+  if (hasError(found.problems)) throw new ConfigError(found.problems);
+  return loadConfig(file, found.environment);
 }
 
 async function agentsOf(
-  { files, environment }: LocalGatewayOptions,
-  { config, catalog }: Loaded,
+  { files }: LocalGatewayOptions,
+  { config, catalog, environment }: Loaded,
   secrets: SecretValues,
 ): Promise<LoadedResources> {
   const { providers, prices } = config;

@@ -64,12 +64,13 @@ const openStore: OpenStore = async (config, host) => {
 async function automationOf(
   config: Loaded['config'],
   servers: () => readonly string[],
+  environment: () => Loaded['environment'],
   front: Front,
   addSecrets: (secrets: readonly string[]) => void,
 ): Promise<Automated | undefined> {
   if (resourceFolders(config.spec).length === 0) return undefined;
   const { automate } = await import('./automate.ts');
-  return automate({ config, servers, environment: process.env, front, addSecrets });
+  return automate({ config, servers, environment, front, addSecrets });
 }
 
 async function run(loaded: Loaded): Promise<number | undefined> {
@@ -82,11 +83,13 @@ async function run(loaded: Loaded): Promise<number | undefined> {
   let addSecrets = (values: readonly string[]): void => void triggerSecrets.push(...values);
   // Of the catalog that was read last: both halves of a reload are read before either is applied (RL2).
   let servers = Object.keys(catalog.servers);
+  let { environment } = loaded;
   let automated: Automated | undefined;
   try {
     automated = await automationOf(
       config,
       () => servers,
+      () => environment,
       front,
       (values) => addSecrets(values),
     );
@@ -117,6 +120,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
       read: async () => {
         const next = await loadConfig(loaded.configPath, process.env);
         servers = Object.keys(next.catalog.servers);
+        environment = next.environment;
         return next;
       },
       apply: (next) => {

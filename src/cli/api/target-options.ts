@@ -8,10 +8,12 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
 import { readGateway } from '../../../config/gateway-file/read-gateway.ts';
+import { environmentBeside } from '../../../config/reader/env-file.ts';
 import { formatProblem } from '../../../config/reader/problem.ts';
 import { SchemaReader } from '../../../config/reader/schema-reader.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
 import { readSourceFile, SourceFile } from '../../../config/reader/source-file.ts';
+import type { Environment } from '../../../config/reader/substitute.ts';
 import { parseYamlTree } from '../../../config/reader/yaml-tree.ts';
 import type { Target } from './api-client.ts';
 
@@ -33,7 +35,7 @@ export const KEY_VARIABLE = 'GATEWAY_API_KEY';
 
 export const targetHelp = `
 The address is --url, else listen_addr of the file of --config, else ${DEFAULT_URL}. A key is taken from --api-key-file,
-else from the environment variable GATEWAY_API_KEY.
+else from the environment variable GATEWAY_API_KEY, which may stand in .env beside the file of --config.
 
 Exit codes: 0 done, 1 it failed, 2 wrong usage`;
 
@@ -72,8 +74,11 @@ export function refuseBareKey(command: Command): void {
 export async function readTarget(written: TargetOptions, env: NodeJS.ProcessEnv): Promise<Target> {
   const { url, config } = written;
   if (url !== undefined && config !== undefined) throw new UsageError('give either --url or --config');
-  const text = url ?? (config === undefined ? DEFAULT_URL : await listenUrl(config, env));
-  return { url: readUrl(text), key: readKey(written.apiKeyFile, env) };
+  if (config === undefined)
+    return { url: readUrl(url ?? DEFAULT_URL), key: readKey(written.apiKeyFile, env) };
+  const { environment } = await environmentBeside(resolve(config), env);
+  const text = await listenUrl(config, environment);
+  return { url: readUrl(text), key: readKey(written.apiKeyFile, environment) };
 }
 
 function readUrl(text: string): URL {
@@ -87,7 +92,7 @@ function readUrl(text: string): URL {
   return url;
 }
 
-function readKey(file: string | undefined, env: NodeJS.ProcessEnv): Target['key'] {
+function readKey(file: string | undefined, env: Environment): Target['key'] {
   if (file !== undefined) return { value: readKeyFile(file), source: file };
   const value = (env[KEY_VARIABLE] ?? '').trim();
   return value === '' ? undefined : { value: sendable(value, KEY_VARIABLE), source: KEY_VARIABLE };
@@ -115,7 +120,7 @@ function firstLine(file: string): string {
   }
 }
 
-async function listenUrl(path: string, env: NodeJS.ProcessEnv): Promise<string> {
+async function listenUrl(path: string, env: Environment): Promise<string> {
   const source = await readSourceFile(resolve(path));
   if (!(source instanceof SourceFile)) throw new UsageError(`${path}: ${source.reason}`);
   const reader = new SchemaReader(source, env, new SecretValues());

@@ -6,6 +6,7 @@ import { resourceFolders } from '../../../config/gateway-file/resource-folders.t
 import { loadConfig } from '../../../config/load-config.ts';
 import { ConfigError, hasError } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
+import type { Environment } from '../../../config/reader/substitute.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import type { CliOptions } from '../options.ts';
 import { counted } from '../views/figures.ts';
@@ -22,8 +23,9 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
       warnings,
       catalogPath,
       secrets,
+      environment,
     } = await loadConfig(config, process.env, { hasTriggers: true, isListening: true });
-    const resources = await resourcesOf(settings, Object.keys(catalog.servers));
+    const resources = await resourcesOf(settings, environment, Object.keys(catalog.servers));
     const problems = [...warnings, ...(resources?.problems ?? [])];
     if (hasError(problems)) throw new ConfigError(problems);
     const servers = Object.entries(catalog.servers);
@@ -78,9 +80,10 @@ export function countedResources({ triggers, agents, fleets, flows }: LoadedReso
 /** The triggers, agents, fleets and flows, read as a start would read them; undefined without a folder of either. */
 async function resourcesOf(
   config: GatewayConfig,
+  environment: Environment,
   servers: readonly string[],
 ): Promise<LoadedResources | undefined> {
   if (resourceFolders(config.spec).length === 0) return undefined;
   const { loadGatewayResources } = await import('../../../config/resources/gateway-resources.ts');
-  return loadGatewayResources(config, process.env, new SecretValues(), servers);
+  return loadGatewayResources(config, environment, new SecretValues(), servers);
 }

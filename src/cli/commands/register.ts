@@ -101,12 +101,14 @@ async function registered({ config, guild, names, isJson }: Options): Promise<nu
 
 /** Throws ConfigError. */
 async function read(path: string) {
-  const { config, catalog, secrets } = await loadConfig(path, process.env, { hasTriggers: true });
+  const { config, catalog, secrets, environment } = await loadConfig(path, process.env, {
+    hasTriggers: true,
+  });
   if (config.spec.triggers.directory === undefined)
     throw new UsageError(`${path} names no folder of triggers (spec.triggers.directory)`);
   const values = new SecretValues();
   const servers = Object.keys(catalog.servers);
-  const { triggers, problems } = await loadGatewayResources(config, process.env, values, servers);
+  const { triggers, problems } = await loadGatewayResources(config, environment, values, servers);
   if (hasError(problems)) throw new ConfigError(problems);
   const redactor = new Redactor([...secrets, ...values.list()]);
   return { triggers, redactor, maxBodyBytes: config.limits.body_bytes };

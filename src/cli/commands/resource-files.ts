@@ -1,6 +1,8 @@
 // Triggers, agents, fleets and flows as they stand in files, without a gateway: `validate`, `get … -f` and `graph … -f`. Variables that are not set are
 // warnings here: the files are read on one machine and used on another.
 
+import { resolve } from 'node:path';
+import { environmentBeside } from '../../../config/reader/env-file.ts';
 import { hasError } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
@@ -10,8 +12,12 @@ import { triggerTypes } from '../../../config/resources/triggers/trigger-types.t
 import { commandRecord } from '../../http/api/automation-records.ts';
 import { fleetRecord, flowDetails, flowRecord } from '../../http/api/flow-records.ts';
 
-export function readResourceFiles(paths: readonly string[]): Promise<LoadedResources> {
-  return loadResources({ files: paths, env: process.env, secrets: new SecretValues(), isLenient: true });
+/** With the variables of a `.env` in the working folder, as of one beside the gateway file. */
+export async function readResourceFiles(paths: readonly string[]): Promise<LoadedResources> {
+  const { environment: env, problems } = await environmentBeside(resolve('gateway.yaml'), process.env);
+  const secrets = new SecretValues();
+  const found = await loadResources({ files: paths, env, secrets, isLenient: true });
+  return { ...found, problems: [...problems, ...found.problems] };
 }
 
 export function isGood({ problems }: LoadedResources): boolean {

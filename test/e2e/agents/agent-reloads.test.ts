@@ -41,7 +41,7 @@ beforeAll(async () => {
   const made = await automate({
     config: loaded.config,
     servers: () => [],
-    environment: {},
+    environment: () => ({}),
     front,
     addSecrets,
   });

@@ -1,0 +1,153 @@
+// `.env` beside a configuration: its format, its errors, and who is stronger.
+
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../../../config/load-config.ts';
+import { environmentBeside, parseEnvText, readEnvFile } from '../../../../config/reader/env-file.ts';
+import { formatProblem } from '../../../../config/reader/problem.ts';
+import { SourceFile } from '../../../../config/reader/source-file.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'env-file-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const parsed = (text: string) => {
+  const { values, problems } = parseEnvText(new SourceFile('.env', text));
+  return { values, problems: problems.map(({ line, column, message }) => `${line}:${column}: ${message}`) };
+};
+
+describe('the format', () => {
+  test('is that of dotenv: comments, quotes, several lines, export', () => {
+    const text = [
+      '# of the team',
+      'PLAIN=one two # a comment',
+      "export QUOTED='a # b' # a comment",
+      'LINES="first\\nsecond"',
+      'KEY="-----BEGIN',
+      '  x=y',
+      '-----END"',
+      'BACK=`it\'s "so"`',
+      '  EMPTY = ',
+      'JSON={"a": 1}',
+      '',
+    ];
+    const values = {
+      PLAIN: 'one two',
+      QUOTED: 'a # b',
+      LINES: 'first\nsecond',
+      KEY: '-----BEGIN\n  x=y\n-----END',
+      BACK: `it's "so"`,
+      EMPTY: '',
+      JSON: '{"a": 1}',
+    };
+    expect(parsed(text.join('\n'))).toEqual({ values, problems: [] });
+    expect(parsed(text.slice(0, 4).join('\r\n')).values).toEqual({
+      PLAIN: 'one two',
+      QUOTED: 'a # b',
+      LINES: 'first\nsecond',
+    });
+  });
+
+  test('assignments without a problem are what Node reads in them', () => {
+    const word = fc.stringMatching(/^[ \w#='"`\\${}\u00e4-]{0,12}$/);
+    const name = fc.stringMatching(/^[A-Z]{1,3}$/);
+    const line = fc
+      .tuple(name, fc.constantFrom('', "'", '"', '`'), word)
+      .map(([key, q, value]) => `${key}=${q}${value}${q}`);
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 6 }), fc.constantFrom('\n', '\r\n'), (lines, end) => {
+        const text = lines.map((each) => each + end).join('');
+        const { values, problems } = parsed(text);
+        if (problems.length === 0) expect(values).toEqual({ ...parseEnv(text) });
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('what is no assignment is an error with its place, and nothing of the text is repeated', () => {
+    const { values, problems } = parsed('A=1\n  hunter2 hunter2\nB: x\nC="open\nD="a" b\nE=2\n');
+    expect(values).toEqual({ A: '1', E: '2' });
+    expect(problems).toEqual([
+      '2:3: expected NAME=value, or a comment after #',
+      '3:1: expected NAME=value, or a comment after #',
+      expect.stringContaining('4:1: '),
+      expect.stringContaining('5:1: only a comment may follow the closing quote'),
+    ]);
+    expect(parsed('A="open\nB=2').problems).toEqual(['1:1: the quotes of this value have no end']);
+  });
+});
+
+describe('the file', () => {
+  test('may be missing; a folder and a file that all can read are told, a file that is too large or no text is refused', async () => {
+    const at = (name: string) => join(folder, name);
+    writeFileSync(at('large'), `A=${'x'.repeat(300_000)}`);
+    writeFileSync(at('binary'), Buffer.from([0x41, 0x3d, 0xff]));
+    writeFileSync(at('open'), 'A=1\n');
+    chmodSync(at('open'), 0o644);
+    writeFileSync(at('names'), 'A=\n');
+    chmodSync(at('names'), 0o644);
+    mkdirSync(at('folder'));
+    symlinkSync(at('nowhere'), at('link'));
+    const told = async (name: string) =>
+      (await readEnvFile(at(name))).problems.map(({ severity, message }) => `${severity}: ${message}`);
+    expect(await told('nowhere')).toEqual([]);
+    expect(await told('names')).toEqual([]);
+    expect(await told('large')).toEqual(['error: the file is larger than 256 KiB']);
+    expect(await told('binary')).toEqual([expect.stringMatching(/^error: the file is not UTF-8/)]);
+    expect(await told('folder')).toEqual(['warning: this is a folder; it is not read']);
+    expect(await told('open')).toEqual([
+      expect.stringMatching(/^warning: every user of this machine can read/),
+    ]);
+    chmodSync(at('open'), 0o600);
+    expect(await told('open')).toEqual([]);
+  });
+
+  test('gives what the environment does not have, and that of the environment is stronger also when it is empty', async () => {
+    const file = join(folder, '.env');
+    writeFileSync(file, 'A=file\nB=file\nC=file\n', { mode: 0o600 });
+    const { environment, fromFile } = await environmentBeside(join(folder, 'gateway.yaml'), {
+      A: 'own',
+      B: '',
+    });
+    expect(environment).toEqual({ A: 'own', B: '', C: 'file' });
+    expect(fromFile).toEqual({ C: 'file' });
+    rmSync(file);
+  });
+});
+
+describe('a configuration with .env', () => {
+  const here = mkdtempSync(join(folder, 'config-'));
+  const gateway = join(here, 'gateway.yaml');
+  writeFileSync(gateway, `listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\napi_key: \${THE_KEY}\n`);
+  const catalog = (text: string) => writeFileSync(join(here, 'catalog.yaml'), text);
+  const envFile = (text: string) => writeFileSync(join(here, '.env'), text, { mode: 0o600 });
+
+  test('takes references from it, and keeps their values secret; a server gets what is named, and no more', async () => {
+    catalog(
+      `servers:\n  a: {command: node, env: {TOKEN: "\${A_TOKEN}"}}\n  b: {command: node, inherit_env: [PASSED]}\n  c: {command: node, inherit_env: true}\n`,
+    );
+    envFile('THE_KEY=of-the-gateway\nA_TOKEN=of-server-a\nPASSED=of-server-b\nOTHER=of-nobody\n');
+    const loaded = await loadConfig(gateway, { A_TOKEN: 'of-the-process' });
+    expect(loaded.config.api_key).toBe('of-the-gateway');
+    expect(loaded.catalog.servers.a).toMatchObject({ env: { TOKEN: 'of-the-process' } });
+    expect(loaded.catalog.servers.b).toMatchObject({ env: { PASSED: 'of-server-b' } });
+    expect(loaded.catalog.servers.c).toMatchObject({ env: {} });
+    expect(loaded.secrets).toEqual(
+      expect.arrayContaining(['of-the-gateway', 'of-the-process', 'of-server-b']),
+    );
+    expect(loaded.secrets).not.toContain('of-nobody');
+  });
+
+  test('tells its errors with those of the other files', async () => {
+    catalog(`servers: {a: {command: node, cwd: "\${MISSING}"}}\n`);
+    envFile('THE_KEY=x1234567\nnot an assignment\n');
+    const error = await loadConfig(gateway, {}).catch((each) => each);
+    expect(error.problems.map(formatProblem)).toEqual([
+      expect.stringMatching(/\.env:2:1: expected NAME=value/),
+      expect.stringMatching(/catalog\.yaml:1:\d+: .*MISSING is not set/),
+    ]);
+  });
+});
