@@ -1,0 +1,273 @@
+// One change of a catalog, in random files as people write them: with comments, empty lines, quotes, anchors, several ways to
+// indent, lines that end in either way, JSON, and braces in YAML.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type CatalogEdit, editCatalog } from '../../../../config/catalog/edit-catalog.ts';
+import { readCatalog } from '../../../../config/catalog/read-catalog.ts';
+import { SchemaReader } from '../../../../config/reader/schema-reader.ts';
+import { SecretValues } from '../../../../config/reader/secret-values.ts';
+import { SourceFile } from '../../../../config/reader/source-file.ts';
+import { parseYamlTree } from '../../../../config/reader/yaml-tree.ts';
+
+/** A file in pieces; those of the servers are apart from what stands above them. */
+interface Written {
+  readonly head: string;
+  readonly servers: readonly { readonly id: string; readonly above: string; readonly text: string }[];
+  readonly foot: string;
+}
+
+const textOf = ({ head, servers, foot }: Written) =>
+  head + servers.map(({ above, text }) => above + text).join('') + foot;
+
+function load(text: string) {
+  const source = new SourceFile('/folder/catalog.yaml', text);
+  const secrets = new SecretValues();
+  const reader = new SchemaReader(source, {}, secrets);
+  reader.unsetVariables = 'warning';
+  const { root, problems } = parseYamlTree(source);
+  const catalog = root && readCatalog(reader, root, source.path, secrets);
+  const errors = [...problems, ...reader.problems].filter(({ severity }) => severity === 'error');
+  return { servers: { ...catalog?.servers }, errors: errors.map(({ message }) => message) };
+}
+
+const ids = fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9._-]{0,6}$/), { minLength: 1, maxLength: 4 });
+const comment = fc.constantFrom('', ' # mine', ' # a: {b: "c', '  #');
+const above = (indent: string) =>
+  fc.array(fc.constantFrom('', `${indent}# about it`, '# left', `${indent}#   old: {`), { maxLength: 3 });
+
+/** The lines below the name of a server. */
+const fields = (indent: string, step: string) => {
+  const inner = indent + step;
+  const lines = fc.constantFrom(
+    [`${inner}args: [a, "b # c", 'd: e']`],
+    [`${inner}args:`, `${inner}- a`, `${inner}  # in it`, `${inner}- "b"`],
+    [`${inner}env: # of it`, `${inner}${step}A: "1"`, '', `${inner}${step}B: plain text`],
+    [`${inner}env: { A: x, "B": 'y' } # one line`],
+    [`${inner}env:`, `${inner}${step}KEY: |`, `${inner}${step}  one`, '', `${inner}${step}  two`],
+    [`${inner}tags: &tags${indent.length} [x]`],
+    [`${inner}# only a comment`],
+    ['# at the left'],
+    [`${inner}cwd: 'it''s'`],
+  );
+  const distinct = fc.uniqueArray(lines, {
+    maxLength: 3,
+    selector: (each) => each[0]?.trim().split(':')[0],
+  });
+  return fc.tuple(comment, distinct, fc.boolean()).map(([end, some, isCommented]) => [
+    `${inner}command: node${end}`,
+    ...some.flat(),
+    // What stands at the left behind the last field belongs to nobody.
+    ...(some.some(([first]) => first === '# at the left') ? [`${inner}tools: {}`] : []),
+    ...(isCommented ? [`${inner}# env: {}`] : []),
+  ]);
+};
+
+const blockFile: fc.Arbitrary<Written> = fc
+  .record({
+    ids,
+    indent: fc.constantFrom('  ', '    ', ' '),
+    step: fc.constantFrom('  ', '    '),
+    eol: fc.constantFrom('\n', '\r\n'),
+    hasEnd: fc.boolean(),
+    head: fc.constantFrom('', '# of ours\n\n', '---\n# yaml\n'),
+    key: fc.constantFrom('servers:', 'servers: # all of them', '"servers":', 'servers: &all'),
+    foot: fc.constantFrom('', '\n', '# the end\n', '\n\n# the end\n'),
+  })
+  .chain((file) =>
+    fc
+      .tuple(
+        ...file.ids.map((id) =>
+          fc.record({
+            above: above(file.indent),
+            name: fc.constantFrom(`${id}:`, `"${id}":`, `'${id}': # named`),
+            lines: fields(file.indent, file.step),
+            isFlow: fc.boolean(),
+          }),
+        ),
+      )
+      .map((entries): Written => {
+        const withEnds = (lines: readonly string[]) => lines.map((line) => line + file.eol).join('');
+        const servers = entries.map(({ above: before, name, lines, isFlow }, at) => ({
+          id: file.ids[at] ?? '',
+          above: withEnds(before),
+          text: isFlow
+            ? withEnds([`${file.indent}${name.replace(/ #.*/, '')} { command: node, args: [ "a" ] } # flow`])
+            : withEnds([`${file.indent}${name}`, ...lines]),
+        }));
+        const head = file.head.replaceAll('\n', file.eol) + file.key + file.eol;
+        const foot = file.foot.replaceAll('\n', file.eol);
+        if (file.hasEnd || foot !== '') return { head, servers, foot };
+        const last = servers.at(-1);
+        const cut = { ...last, text: last?.text.trimEnd() ?? '' } as (typeof servers)[number];
+        return { head, servers: [...servers.slice(0, -1), cut], foot };
+      }),
+  );
+
+const flowFile: fc.Arbitrary<Written> = fc
+  .record({
+    ids,
+    key: fc.constantFrom('servers', 'mcpServers'),
+    unit: fc.constantFrom('  ', '    ', '\t', ''),
+    kind: fc.constantFrom('json', 'yaml'),
+    hasComma: fc.boolean(),
+  })
+  .map(({ ids: names, key, unit, kind, hasComma }): Written => {
+    const isYaml = kind === 'yaml' && unit.startsWith(' ');
+    const gap = unit === '' ? '' : `\n${unit}${isYaml ? '' : unit}`;
+    const servers = names.map((id, at) => {
+      const isLast = at === names.length - 1;
+      const comma = isLast && !(isYaml && hasComma) ? '' : ',';
+      const note = isYaml && at % 2 === 0 ? ' # about it' : '';
+      const entry = JSON.stringify({ command: 'node', args: ['a', id] }, undefined, unit).replaceAll(
+        '\n',
+        gap || '\n',
+      );
+      return { id, above: gap, text: `"${id}": ${entry}${comma}${note}` };
+    });
+    const end = unit === '' ? '' : '\n';
+    return isYaml
+      ? { head: `# mine\n${key}: {`, servers, foot: `\n${unit}} # all\n` }
+      : { head: `{${end}${unit}"${key}": {`, servers, foot: `${end}${unit}}${end}}${end}` };
+  });
+
+const file = fc.oneof(blockFile, flowFile);
+const run = { numRuns: 150 };
+
+const edited = (text: string, edit: CatalogEdit): string => {
+  const after = editCatalog(text, edit);
+  if (typeof after !== 'string') throw new Error(`${after.refusal}\n${text}`);
+  return after;
+};
+
+const without = (servers: object, id: string) =>
+  Object.fromEntries(Object.entries(servers).filter(([name]) => name !== id));
+
+/** Whether all characters of `text` stand in `longer`, in their order. */
+function hasAllOf(longer: string, text: string): boolean {
+  let at = 0;
+  for (const character of longer) if (character === text[at]) at += 1;
+  return at === text.length;
+}
+
+describe('a change of a catalog (ED1)', () => {
+  test('files as they are made here are good ones', () => {
+    fc.assert(
+      fc.property(file, (written) => {
+        const { servers, errors } = load(textOf(written));
+        expect(errors).toEqual([]);
+        expect(Object.keys(servers)).toEqual(written.servers.map(({ id }) => id));
+      }),
+      run,
+    );
+  });
+
+  test('a server that is added is read as it was meant, nothing else changes, and its removal gives the file as it was', () => {
+    const entry = fc.record(
+      {
+        command: fc.constantFrom('npx', './tool: x', '1', '-y'),
+        args: fc.array(
+          fc.constantFrom('-y', '@a/b@1.2', 'a b', '{', '#', ['$', '{X}'].join(''), '', 'x'.repeat(90)),
+        ),
+        env: fc.dictionary(fc.constantFrom('A', 'B'), fc.constantFrom('1', 'true', ' x', 'a\nb', '')),
+        tags: fc.constant(['t']),
+      },
+      { requiredKeys: ['command'] },
+    );
+    fc.assert(
+      fc.property(file, entry, (written, given) => {
+        const text = textOf(written);
+        const json = JSON.parse(JSON.stringify(given));
+        const after = edited(text, { do: 'add', name: 'new', entry: json });
+        expect(hasAllOf(after, text)).toBe(true);
+        for (const { above: before, text: lines } of written.servers)
+          expect(after).toContain(before.trimEnd() === '' ? lines.replace(/,? *(#.*)?$/, '') : before);
+        const { servers, errors } = load(after);
+        expect(errors).toEqual([]);
+        expect(without(servers, 'new')).toEqual(load(text).servers);
+        expect(Object.keys(servers).at(-1)).toBe('new');
+        expect(edited(after, { do: 'remove', name: 'new' })).toBe(text);
+      }),
+      run,
+    );
+  });
+
+  test('a server that is removed takes its own lines with it, and nothing else', () => {
+    fc.assert(
+      fc.property(file, fc.nat(), (written, index) => {
+        const text = textOf(written);
+        const target = written.servers[index % written.servers.length] as Written['servers'][number];
+        const after = edited(text, { do: 'remove', name: target.id });
+        const { servers, errors } = load(after);
+        expect(errors).toEqual([]);
+        expect(servers).toEqual(without(load(text).servers, target.id));
+        // All that is no white space of the others stands where it stood, in the same order.
+        const solid = (each: string) => each.replace(/[\s,]/g, '');
+        const rest = written.servers.map(
+          (each) => each.above + (each === target ? noteOf(each.text) : each.text),
+        );
+        const kept = solid(written.head + rest.join('') + written.foot);
+        expect(solid(after).replace(/(servers"?:(&all)?)\{\}/, '$1')).toBe(
+          kept.replace(/(servers"?:(&all)?)\{\}/, '$1'),
+        );
+        for (const each of written.servers)
+          if (each !== target)
+            expect(after).toContain(
+              each.text
+                .replace(/,?$/, '')
+                .trimEnd()
+                .replace(/, # about it$/, ''),
+            );
+      }),
+      run,
+    );
+  });
+
+  test('a server that is switched off and on differs in that alone', () => {
+    fc.assert(
+      fc.property(file, fc.nat(), (written, index) => {
+        const text = textOf(written);
+        const { id, text: lines } = written.servers[
+          index % written.servers.length
+        ] as Written['servers'][number];
+        const off = edited(text, { do: 'switch', name: id, isEnabled: false });
+        const before = load(text).servers;
+        expect(load(off)).toEqual({
+          servers: { ...before, [id]: { ...before[id], enabled: false } },
+          errors: [],
+        });
+        expect(hasAllOf(off, text)).toBe(true);
+        expect(off.replace(/[ \t]*"?enabled"?: false,?\s*/, '').replace(/\s/g, '')).toBe(
+          text.replace(/\s/g, ''),
+        );
+        const on = edited(off, { do: 'switch', name: id, isEnabled: true });
+        expect(on).toBe(off.replace(/("?enabled"?): false/, '$1: true'));
+        expect(edited(on, { do: 'switch', name: id, isEnabled: true })).toBe(on);
+        expect(load(on)).toEqual(load(text));
+        expect(lines).not.toBe('');
+      }),
+      run,
+    );
+  });
+
+  test('a server that takes the place of another stands where that stood', () => {
+    fc.assert(
+      fc.property(file, fc.nat(), (written, index) => {
+        const text = textOf(written);
+        const { id } = written.servers[index % written.servers.length] as Written['servers'][number];
+        expect(editCatalog(text, { do: 'add', name: id, entry: { command: 'x' } })).toEqual({
+          refusal: `it has a server ${id} already`,
+        });
+        const after = edited(text, { do: 'add', name: id, entry: { command: 'x' }, isReplacing: true });
+        const { servers, errors } = load(after);
+        expect(errors).toEqual([]);
+        expect(servers[id]).toMatchObject({ command: 'x', args: [] });
+        expect(Object.keys(servers)).toEqual(written.servers.map((each) => each.id));
+      }),
+      run,
+    );
+  });
+});
+
+/** A comment behind a server between braces stays. */
+const noteOf = (text: string) => (text.endsWith(' # about it') ? ' # about it' : '');
