@@ -127,6 +127,9 @@ const daemonFields = {
   ),
 };
 
+/** The public registry of servers. */
+export const DEFAULT_REGISTRY = 'https://registry.modelcontextprotocol.io';
+
 export const gatewaySchema = Type.Object(
   {
     listen_addr: Type.String({
@@ -252,6 +255,13 @@ export const gatewaySchema = Type.Object(
       },
       { description: 'The page that shows what the gateway is doing.', default: {} },
     ),
+    registry_url: Type.String({
+      description: 'The registry that search and install ask; its address without /v0.1.',
+      default: DEFAULT_REGISTRY,
+      pattern: '^https?://[^\\s?#@]+$',
+      patternErrorMessage: 'an address that begins with http:// or https://',
+      shownAs: 'address',
+    }),
     providers: providersSchema,
     prices: pricesSchema,
     ...daemonFields,

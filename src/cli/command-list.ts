@@ -31,7 +31,13 @@ export type CommandName =
   | 'register'
   | 'machines'
   | 'stdio'
-  | 'connect';
+  | 'connect'
+  | 'add'
+  | 'remove'
+  | 'enable'
+  | 'disable'
+  | 'search'
+  | 'install';
 
 export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   servers: { usage: '[id]', description: 'all servers of a running gateway, or one in detail' },
@@ -82,6 +88,15 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
     usage: '[client]',
     description: 'print what a client such as an editor needs in its file, or put it there',
   },
+  add: {
+    usage: '<name> …',
+    description: 'put a server into the catalog: -- and its command, or its address',
+  },
+  remove: { usage: '<name>', description: 'take a server out of the catalog' },
+  enable: { usage: '<name>', description: 'switch a server of the catalog on' },
+  disable: { usage: '<name>', description: 'switch a server of the catalog off' },
+  search: { usage: '[word]', description: 'search a registry for servers' },
+  install: { usage: '<name>', description: 'put a server of a registry into the catalog' },
 };
 
 /** The description of a command as a sentence, for its own help. */

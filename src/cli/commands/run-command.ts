@@ -55,6 +55,9 @@ export async function runCommand(name: string, args: readonly string[], version:
     if (name === 'register') return await (await import('./register.ts')).register(args, version);
     if (name === 'tools' || name === 'call' || name === 'resources' || name === 'prompts')
       return await (await import('../mcp/mcp-commands.ts')).runMcpCommand(name, args, version);
+    if (name === 'add') return await (await import('../catalog/add-server.ts')).addServer(args, version);
+    if (name === 'remove' || name === 'enable' || name === 'disable')
+      return await (await import('../catalog/change-server.ts')).changeServer(name, args, version);
     if (Object.hasOwn(operations, name))
       return await operate(name, operations[name] as Operation, args, version);
     return await runVerb(name, args, version);

@@ -1,0 +1,64 @@
+// `remove`, `enable` and `disable`: one server of the catalog less, or switched.
+
+import { parseProgram } from '../command.ts';
+import { sentenceOf } from '../command-list.ts';
+import {
+  type CatalogOptions,
+  catalogHelp,
+  declareCatalog,
+  exitHelp,
+  readCatalogOptions,
+  reportingProblems,
+} from './catalog-options.ts';
+import { findCatalog } from './catalog-place.ts';
+import { CatalogFile } from './change-catalog.ts';
+import { type Outcome, tell } from './outcome.ts';
+import { tellGateway } from './running-gateway.ts';
+
+interface Options extends CatalogOptions {
+  readonly id: string;
+}
+
+const words = { remove: 'removed', enable: 'enabled', disable: 'disabled' } as const;
+
+const notes = {
+  remove: 'Comments above it stay, and what .env has for it.',
+  enable: 'A running gateway starts it, and its tools are told.',
+  disable: 'Its entry stays, with enabled: false.',
+};
+
+/** Gives the exit code. */
+export async function changeServer(
+  name: keyof typeof words,
+  args: readonly string[],
+  version: string,
+): Promise<number> {
+  const parsed = parseProgram<Options>(
+    {
+      name: `gateway-http ${name}`,
+      description: sentenceOf(name),
+      version,
+      after: `\n${notes[name]}\n${catalogHelp}\n\nExample:\n  node dist/main.js ${name} files\n${exitHelp}`,
+      declare: (command) => {
+        command.argument('<name>', 'the server, as the catalog has it');
+        declareCatalog(command);
+      },
+      read: (command) => ({ ...readCatalogOptions(command), id: command.args[0] ?? '' }),
+    },
+    args,
+  );
+  if (parsed.do === 'exit') return parsed.code;
+  return reportingProblems(() => changed(name, parsed.options));
+}
+
+async function changed(name: keyof typeof words, options: Options): Promise<number> {
+  const { id } = options;
+  const file = await CatalogFile.open(await findCatalog(options, process.env));
+  file.refuseUnknown(id);
+  const isChanged = await file.change(
+    name === 'remove' ? { do: 'remove', name: id } : { do: 'switch', name: id, isEnabled: name === 'enable' },
+  );
+  const did: Outcome['did'] = isChanged ? words[name] : 'nothing';
+  const after = await tellGateway(options, file.place, name === 'enable' ? id : undefined);
+  return tell({ server: id, did, file, after }, options.isJson);
+}
