@@ -12,6 +12,8 @@ export interface Program<Options> {
   readonly name: string;
   readonly description: string;
   readonly version: string;
+  /** Where --version means something else there. @default '-V, --version' */
+  readonly versionFlags?: string;
   /** Printed after the options. */
   readonly after: string;
   declare(command: Command): void;
@@ -26,7 +28,7 @@ export function parseProgram<Options>(program: Program<Options>, args: readonly 
     .allowExcessArguments(false);
   program.declare(command);
   command
-    .version(program.version, '-V, --version', 'print the version')
+    .version(program.version, program.versionFlags ?? '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .addHelpText('after', asInvoked(program.after))
     .showHelpAfterError('(--help explains the options)')

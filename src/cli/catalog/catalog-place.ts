@@ -50,7 +50,24 @@ export async function findCatalog(options: PlaceOptions, env: Environment): Prom
   return { config, catalogPath, envPath: envFileBeside(path), registryUrl, environment };
 }
 
+/** The registry of a gateway file, by itself. Throws UsageError. */
+export async function findRegistry(given: string | undefined, env: Environment): Promise<string> {
+  const config = given ?? (existsSync(USUAL_CONFIG) ? USUAL_CONFIG : undefined);
+  if (config === undefined) return DEFAULT_REGISTRY;
+  return (await readSettings(config, (await environmentBeside(resolve(config), env)).environment))
+    .registryUrl;
+}
+
 async function namedBy(config: string, env: Environment) {
+  const { catalogPath, registryUrl, problems } = await readSettings(config, env);
+  if (catalogPath === undefined)
+    throw new UsageError([`${config} has no usable catalog_path`, ...problems].join('\n'));
+  if (catalogPath === '')
+    throw new UsageError(`${config} names no catalog; add catalog_path: ./catalog.yaml to it`);
+  return { catalogPath, registryUrl };
+}
+
+async function readSettings(config: string, env: Environment) {
   const source = await readSourceFile(resolve(config));
   if (!(source instanceof SourceFile)) throw new UsageError(`${config}: ${source.reason}`);
   const reader = new SchemaReader(source, env, new SecretValues());
@@ -58,17 +75,10 @@ async function namedBy(config: string, env: Environment) {
   reader.unsetVariables = 'warning';
   const { root, problems } = parseYamlTree(source);
   const { catalog_path, registry_url } = root === undefined ? {} : readGateway(reader, root, source.path);
-  const isMissing =
-    catalog_path === undefined || reader.isFaulty('catalog_path') || reader.isUnset('catalog_path');
-  if (isMissing) {
-    const found = [...problems, ...reader.problems].map(formatProblem);
-    throw new UsageError([`${config} has no usable catalog_path`, ...found].join('\n'));
-  }
-  if (catalog_path === '')
-    throw new UsageError(`${config} names no catalog; add catalog_path: ./catalog.yaml to it`);
-  const isUsable = registry_url !== undefined && !reader.isFaulty('registry_url');
+  const isGood = (path: string) => !reader.isFaulty(path) && !reader.isUnset(path);
   return {
-    catalogPath: catalog_path,
-    registryUrl: isUsable ? registry_url : DEFAULT_REGISTRY,
+    catalogPath: isGood('catalog_path') ? catalog_path : undefined,
+    registryUrl: registry_url !== undefined && isGood('registry_url') ? registry_url : DEFAULT_REGISTRY,
+    problems: [...problems, ...reader.problems].map(formatProblem),
   };
 }

@@ -56,6 +56,10 @@ export async function runCommand(name: string, args: readonly string[], version:
     if (name === 'tools' || name === 'call' || name === 'resources' || name === 'prompts')
       return await (await import('../mcp/mcp-commands.ts')).runMcpCommand(name, args, version);
     if (name === 'add') return await (await import('../catalog/add-server.ts')).addServer(args, version);
+    if (name === 'search')
+      return await (await import('../registry/search-registry.ts')).searchRegistry(args, version);
+    if (name === 'install')
+      return await (await import('../registry/install-server.ts')).installServer(args, version);
     if (name === 'remove' || name === 'enable' || name === 'disable')
       return await (await import('../catalog/change-server.ts')).changeServer(name, args, version);
     if (Object.hasOwn(operations, name))

@@ -12,9 +12,14 @@ export function whyUnstartable(entry: ServerEntry, env: NodeJS.ProcessEnv): stri
   const { command, cwd } = entry;
   if (!isFolder(cwd)) return `there is no folder ${cwd}`;
   if (isAbsolute(command)) return isProgram(command) ? undefined : `${command} is no program`;
-  const path = entry.env.PATH ?? env.PATH ?? '';
-  const isFound = path.split(delimiter).some((folder) => isProgram(join(folder, command)));
+  const isFound = isOnPath(command, { PATH: entry.env.PATH ?? env.PATH });
   return isFound ? undefined : `there is no program ${command} on PATH`;
+}
+
+/** Whether there is a program of that name; where other rules find one, it is thought to be. */
+export function isOnPath(command: string, { PATH = '' }: { readonly PATH?: string | undefined }): boolean {
+  if (process.platform === 'win32') return true;
+  return PATH.split(delimiter).some((folder) => isProgram(join(folder, command)));
 }
 
 function isProgram(path: string): boolean {

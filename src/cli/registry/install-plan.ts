@@ -1,0 +1,304 @@
+// From an entry of a registry to an entry of the catalog: which of its packages and remotes is taken, what it asks, and what is
+// written down.
+//
+// IP1  whatever comes from a registry is text: a `${NAME}` in it is written so that no variable of the operator's comes out of it.
+//      References in a new entry are those to secrets that were given, and those that the user has given as an answer.
+// IP2  identifiers and versions are those of packages: none of them is an option of the program that runs it.
+
+import type {
+  NamedInput,
+  RegistryArgument,
+  RegistryEntry,
+  RegistryInput,
+  RegistryPackage,
+  RegistryRemote,
+} from '../../../actors/registry/registry-entry.ts';
+import type { EntryToWrite } from '../../../config/catalog/edit-block.ts';
+import {
+  type Answers,
+  isOwnReference,
+  type Question,
+  Questions,
+  questionName,
+  settled,
+} from './questions.ts';
+
+export const kinds = ['npm', 'pypi', 'oci', 'remote'] as const;
+export type Kind = (typeof kinds)[number];
+
+/** Gives the reference to a secret that is kept. */
+export type KeepSecret = (name: string, value: string) => string;
+
+export interface Plan {
+  readonly kind: Kind;
+  /** `npm package @a/b 1.2.3`. */
+  readonly title: string;
+  /** The program that must be there; undefined for a remote. */
+  readonly program: string | undefined;
+  readonly questions: readonly Question[];
+  entry(answers: Answers, keep: KeepSecret): EntryToWrite;
+}
+
+export interface Plans {
+  readonly plans: readonly Plan[];
+  /** Why others cannot be had. */
+  readonly others: readonly string[];
+}
+
+/** All ways to have the server, as the entry orders them: packages, then addresses, of these the newer transport first. */
+export function plansFor({ packages, remotes }: RegistryEntry): Plans {
+  const newerFirst = [...remotes].sort((a, b) => Number(a.type === 'sse') - Number(b.type === 'sse'));
+  const all = [...packages.map(planForPackage), ...newerFirst.map(planForRemote)];
+  return {
+    plans: all.filter((each) => typeof each !== 'string'),
+    others: all.filter((each) => typeof each === 'string'),
+  };
+}
+
+const runners: Readonly<Record<string, { readonly program: string; readonly hints: readonly string[] }>> = {
+  npm: { program: 'npx', hints: ['npx'] },
+  pypi: { program: 'uvx', hints: ['uvx'] },
+  oci: { program: 'docker', hints: ['docker', 'podman'] },
+};
+
+const identifiers: Readonly<Record<string, RegExp>> = {
+  npm: /^(?:@[\w~-][\w.~-]*\/)?[\w~][\w.~-]*$/,
+  pypi: /^[A-Za-z0-9][\w.-]*$/,
+  oci: /^[A-Za-z0-9][\w.:/@-]*$/,
+};
+
+function planForPackage(given: RegistryPackage): Plan | string {
+  const { registryType: kind, identifier, version, transport, runtimeHint, registryBaseUrl } = given;
+  const what = `${kind} package ${identifier}`;
+  const runner = runners[kind];
+  if (runner === undefined) return `${what}: packages of this kind are not installed by this command`;
+  if (transport !== 'stdio')
+    return `${what}: it listens at an address (${transport}); start it yourself, and add that address`;
+  const isName = identifiers[kind]?.test(identifier) === true;
+  if (!isName || (version !== undefined && !/^[A-Za-z0-9][\w.+!-]*$/.test(version)))
+    return `${what}: its name or its version is none of a package`;
+  if (
+    kind === 'pypi' &&
+    registryBaseUrl !== undefined &&
+    !/^https:\/\/pypi\.org(?:\/|$)/.test(registryBaseUrl)
+  )
+    return `${what}: it is in another index (${registryBaseUrl}), which this command does not use`;
+  const program = runner.hints.find((hint) => hint === runtimeHint) ?? runner.program;
+  const questions = new Questions();
+  const { runtimeArguments, packageArguments, environmentVariables } = given;
+  for (const argument of [...runtimeArguments, ...packageArguments]) askArgument(questions, argument);
+  for (const variable of environmentVariables) askInput(questions, variable.name, variable);
+  return {
+    kind: kind as Kind,
+    title: version === undefined ? what : `${what} ${version}`,
+    program,
+    questions: questions.all,
+    entry: (answers, keep) => {
+      const writer = new Writer(questions.all, answers, keep);
+      const env = writer.named(environmentVariables);
+      const args = commandLine(
+        given,
+        writer.args(runtimeArguments),
+        writer.args(packageArguments),
+        Object.keys(env),
+      );
+      return { command: program, args, ...(Object.keys(env).length === 0 ? {} : { env }) };
+    },
+  };
+}
+
+function commandLine(
+  { registryType, identifier, version, registryBaseUrl }: RegistryPackage,
+  runtime: readonly string[],
+  own: readonly string[],
+  variables: readonly string[],
+): string[] {
+  // Some entries name the package among the arguments as well.
+  const rest = runtime.filter((word) => word !== identifier && !word.startsWith(`${identifier}@`));
+  if (registryType === 'npm') {
+    const yes = rest.some((word) => word === '-y' || word === '--yes') ? [] : ['-y'];
+    const isOther =
+      registryBaseUrl !== undefined && !/^https:\/\/registry\.npmjs\.org(?:\/|$)/.test(registryBaseUrl);
+    const from = isOther ? [`--registry=${literal(registryBaseUrl)}`] : [];
+    return [
+      ...yes,
+      ...from,
+      ...rest,
+      version === undefined ? identifier : `${identifier}@${version}`,
+      ...own,
+    ];
+  }
+  if (registryType === 'pypi')
+    return [...rest, version === undefined ? identifier : `${identifier}==${version}`, ...own];
+  const given = rest[0] === 'run' ? rest.slice(1) : rest;
+  const usual = ['-i', '--rm'].filter((option) => !given.includes(option));
+  return [
+    'run',
+    ...usual,
+    ...given,
+    ...variables.flatMap((name) => ['-e', name]),
+    imageOf(identifier, version, registryBaseUrl),
+    ...own,
+  ];
+}
+
+/** Older entries have the host and the version apart. */
+function imageOf(
+  identifier: string,
+  version: string | undefined,
+  registryBaseUrl: string | undefined,
+): string {
+  const [first = ''] = identifier.split('/');
+  const hasHost = identifier.includes('/') && /[.:]|^localhost$/.test(first);
+  const host = /^https?:\/\/([\w.-]+(?::\d+)?)/.exec(registryBaseUrl ?? '')?.[1];
+  const image = hasHost || host === undefined || host === 'docker.io' ? identifier : `${host}/${identifier}`;
+  const hasVersion = image.includes('@') || /:[^/]*$/.test(image);
+  return hasVersion || version === undefined ? image : `${image}:${version}`;
+}
+
+function planForRemote(remote: RegistryRemote): Plan | string {
+  const { type, url, headers, variables } = remote;
+  if (type !== 'streamable-http' && type !== 'sse') return `${url}: its transport ${type} is not known here`;
+  const questions = new Questions();
+  for (const name of namesIn(url))
+    if (variables[name] !== undefined) askInput(questions, name, variables[name]);
+  for (const header of headers) askInput(questions, header.name, header);
+  return {
+    kind: 'remote',
+    title: `${type} at ${url}`,
+    program: undefined,
+    questions: questions.all,
+    entry: (answers, keep) => {
+      const writer = new Writer(questions.all, answers, keep);
+      const written = writer.named(headers);
+      return {
+        url: writer.filled(url, variables) ?? literal(url),
+        ...(type === 'sse' ? { runtime: 'sse' } : {}),
+        ...(Object.keys(written).length === 0 ? {} : { headers: written }),
+      };
+    },
+  };
+}
+
+/** A value that stands fast asks for its variables only. */
+function askInput(questions: Questions, name: string, input: RegistryInput, isRepeated = false): void {
+  if (input.value === undefined) questions.ask(questionName(name), input, isRepeated);
+  for (const variable of namesIn(input.value ?? '')) {
+    const asked = input.variables[variable];
+    if (asked !== undefined && asked.value === undefined) questions.ask(variable, asked);
+  }
+}
+
+function askArgument(questions: Questions, argument: RegistryArgument): void {
+  if (isBareFlag(argument)) return;
+  askInput(questions, nameOf(argument), argument, argument.isRepeated);
+}
+
+const nameOf = ({ name, valueHint }: RegistryArgument): string => name ?? valueHint ?? 'argument';
+
+/** An option of which nothing is said but its name. */
+function isBareFlag({
+  type,
+  value,
+  description,
+  format,
+  choices,
+  isRequired,
+  ...rest
+}: RegistryArgument): boolean {
+  const said = [value, description, format, rest.default, rest.placeholder];
+  return type === 'named' && !isRequired && choices.length === 0 && said.every((each) => each === undefined);
+}
+
+const namesIn = (template: string): readonly string[] =>
+  [...template.matchAll(variable)].map(([, name = '']) => name);
+
+const variable = /\{([^{}\s]+)\}/g;
+
+/** Text in which nothing is a reference. */
+const literal = (text: string): string => text.replaceAll('${', () => '$${');
+
+/** What is written, from the answers. */
+class Writer {
+  readonly #questions: ReadonlyMap<string, Question>;
+  readonly #given: Answers;
+  readonly #keep: KeepSecret;
+
+  constructor(questions: readonly Question[], answers: Answers, keep: KeepSecret) {
+    this.#questions = new Map(questions.map((each) => [each.name, each]));
+    this.#given = answers;
+    this.#keep = keep;
+  }
+
+  /** Variables, or headers: those that have a value. */
+  named(inputs: readonly NamedInput[]): Record<string, string> {
+    const written = inputs.flatMap((input) => {
+      const [value] = this.#values(input.name, input);
+      return value === undefined ? [] : [[input.name, value] as const];
+    });
+    return Object.fromEntries(written);
+  }
+
+  args(list: readonly RegistryArgument[]): string[] {
+    return list.flatMap((argument) => {
+      const { type, name = '', format } = argument;
+      if (isBareFlag(argument)) return [literal(name)];
+      const values = this.#values(nameOf(argument), argument);
+      if (type === 'positional') return values;
+      const option = literal(name);
+      return values.flatMap((value) => {
+        if (format === 'boolean') return value === 'true' ? [option] : [];
+        return name.startsWith('--') ? [`${option}=${value}`] : [option, value];
+      });
+    });
+  }
+
+  /** The template with its variables; undefined where one of them has no value. */
+  filled(template: string, variables: Readonly<Record<string, RegistryInput>>): string | undefined {
+    let written = '';
+    // Escaped as a whole: two harmless texts side by side may be a reference.
+    let text = '';
+    let done = 0;
+    for (const match of template.matchAll(variable)) {
+      const [whole, name = ''] = match;
+      const input = variables[name];
+      // What is no variable stays as it is.
+      if (input === undefined) continue;
+      const value =
+        input.value === undefined ? this.#answers(name)[0] : { text: input.value, isReference: false };
+      if (value === undefined) return undefined;
+      text += template.slice(done, match.index);
+      done = match.index + whole.length;
+      if (!value.isReference) {
+        text += value.text;
+        continue;
+      }
+      written += literal(text) + value.text;
+      text = '';
+    }
+    return written + literal(text + template.slice(done));
+  }
+
+  #values(name: string, input: RegistryInput): string[] {
+    if (input.value === undefined)
+      return this.#answers(questionName(name)).map(({ text, isReference }) =>
+        isReference ? text : literal(text),
+      );
+    const value = this.filled(input.value, input.variables);
+    return value === undefined ? [] : [value];
+  }
+
+  #answers(name: string): { readonly text: string; readonly isReference: boolean }[] {
+    const question = this.#questions.get(name);
+    if (question === undefined) return [];
+    const given = this.#given[name];
+    const all = given ?? (question.default === undefined ? [] : [question.default]);
+    return all
+      .filter((answer) => answer !== '')
+      .map((answer) => {
+        if (given !== undefined && isOwnReference(answer)) return { text: answer, isReference: true };
+        if (question.isSecret) return { text: this.#keep(name, answer), isReference: true };
+        return { text: settled(question, answer), isReference: false };
+      });
+  }
+}

@@ -1,0 +1,124 @@
+// `search`: what a registry has.
+
+import { InvalidArgumentError } from 'commander';
+import { Registry, RegistryError } from '../../../actors/registry/registry.ts';
+import type { RegistryEntry } from '../../../actors/registry/registry-entry.ts';
+import { ApiProblem } from '../api/api-client.ts';
+import { exitHelp } from '../catalog/catalog-options.ts';
+import { findRegistry } from '../catalog/catalog-place.ts';
+import { parseProgram } from '../command.ts';
+import { sentenceOf } from '../command-list.ts';
+import { print, printJson } from '../views/output.ts';
+import { columnsOf, isTerminal } from '../views/paint.ts';
+import { table } from '../views/table.ts';
+import { plansFor } from './install-plan.ts';
+
+interface Options {
+  readonly word: string | undefined;
+  readonly config?: string | undefined;
+  readonly registry?: string | undefined;
+  readonly limit: number;
+  readonly isJson: boolean;
+}
+
+export const registryHelp = `
+The registry is --registry, else registry_url of the gateway file (--config, else ./gateway.yaml), else the public one. It speaks the
+API of the public registry, v0.1; its address is given without that.`;
+
+const DEFAULT_LIMIT = 30;
+
+/** Gives the exit code. */
+export async function searchRegistry(args: readonly string[], version: string): Promise<number> {
+  const parsed = parseProgram<Options>(
+    {
+      name: 'gateway-http search',
+      description: sentenceOf('search'),
+      version,
+      after: `${registryHelp}\n\nExamples:\n  node dist/main.js search filesystem\n  node dist/main.js search github --limit 5 --json\n${exitHelp}`,
+      declare: (command) =>
+        command
+          .argument('[word]', 'a part of the name; without it, all')
+          .option('-c, --config <file>', 'gateway configuration (YAML), for its registry_url')
+          .option('--registry <address>', 'ask this registry')
+          .option('--limit <count>', `most servers that are shown (default: ${DEFAULT_LIMIT})`, count)
+          .option('--json', 'print the result as JSON'),
+      read: (command) => {
+        const {
+          json,
+          limit = DEFAULT_LIMIT,
+          ...own
+        } = command.opts<{
+          config?: string;
+          registry?: string;
+          limit?: number;
+          json?: boolean;
+        }>();
+        return { ...own, limit, word: command.args[0], isJson: json === true };
+      },
+    },
+    args,
+  );
+  if (parsed.do === 'exit') return parsed.code;
+  return searched(parsed.options);
+}
+
+function count(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= 1000) return value;
+  throw new InvalidArgumentError('Expected a number, 1 to 1000.');
+}
+
+async function searched(options: Options): Promise<number> {
+  const { word, limit, isJson } = options;
+  const address = options.registry ?? (await findRegistry(options.config, process.env));
+  const { entries, isCut } = await asking(() => new Registry(address).search(word, limit));
+  if (isJson) {
+    const servers = entries.map((entry) => ({
+      name: entry.name,
+      version: entry.version,
+      description: entry.description,
+      status: entry.status,
+      status_message: entry.statusMessage ?? null,
+      kinds: kindsOf(entry),
+    }));
+    await printJson(JSON.stringify({ servers, is_cut: isCut }));
+    return 0;
+  }
+  if (entries.length === 0) {
+    await print(word === undefined ? 'the registry is empty\n' : `no server has ${word} in its name\n`);
+    return 0;
+  }
+  const width = isTerminal(process.stdout, process.env) ? columnsOf(process.stdout) : undefined;
+  const lines = table(columns, entries, width);
+  if (isCut) lines.push(`there are more than ${limit}; --limit shows more of them`);
+  await print(`${lines.join('\n')}\n`);
+  return 0;
+}
+
+const columns = [
+  { title: 'NAME', text: ({ name }: RegistryEntry) => name },
+  { title: 'VERSION', text: ({ version }: RegistryEntry) => version },
+  { title: 'AS', text: (entry: RegistryEntry) => kindsOf(entry).join(', ') || '-' },
+  {
+    title: 'DESCRIPTION',
+    text: ({ status, statusMessage, description }: RegistryEntry) => {
+      if (status === 'active') return description;
+      const why = statusMessage === undefined ? '' : ` (${statusMessage})`;
+      return `${status.toUpperCase()}${why}: ${description}`;
+    },
+  },
+];
+
+const kindsOf = (entry: RegistryEntry): readonly string[] => [
+  ...new Set(plansFor(entry).plans.map(({ kind }) => kind)),
+];
+
+/** What a registry does not say is told as any other failure. */
+export async function asking<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof RegistryError)) throw error;
+    throw new ApiProblem(error.message, true);
+  }
+}
