@@ -16,6 +16,8 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/automation-commands',
     'cli/agent-approvals-asked',
     'cli/chat',
+    'cli/catalog-commands',
+    'cli/registry-commands',
     'cli/cli',
     'cli/operator-commands',
     'cli/trigger-commands',

@@ -1,9 +1,9 @@
 // From an entry of a registry to an entry of the catalog: which of its packages and remotes is taken, what it asks, and what is
 // written down.
 //
-// IP1  whatever comes from a registry is text: a `${NAME}` in it is written so that no variable of the operator's comes out of it.
+// RGP1  whatever comes from a registry is text: a `${NAME}` in it is written so that no variable of the operator's comes out of it.
 //      References in a new entry are those to secrets that were given, and those that the user has given as an answer.
-// IP2  identifiers and versions are those of packages: none of them is an option of the program that runs it.
+// RGP2  identifiers and versions are those of packages: none of them is an option of the program that runs it.
 
 import type {
   NamedInput,

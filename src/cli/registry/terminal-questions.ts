@@ -37,7 +37,7 @@ export class TerminalQuestions {
       const more = answers.length > 0 ? ' (another one, or Enter)' : '';
       const text = (await this.#line(`  ${question.name}${more}> `, question.isSecret)).trim();
       if (text === '' && answers.length > 0) return answers;
-      // A default is a text of the registry's, and no answer of the user's (IP1).
+      // A default is a text of the registry's, and no answer of the user's (RGP1).
       if (text === '' && question.default !== undefined) return undefined;
       const fault = faultOf(question, text);
       if (fault !== undefined) {

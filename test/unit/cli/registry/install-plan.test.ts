@@ -115,7 +115,7 @@ describe('a package', () => {
     ['pypi', '-r evil.txt', '1'],
     ['oci', '--privileged', '1'],
   ])(
-    'whose name or version is an option of its program is refused (IP2): %s %s %s',
+    'whose name or version is an option of its program is refused (RGP2): %s %s %s',
     (registryType, identifier, version) => {
       const server = { name: 'a/b', description: 'x', version: '1' };
       const packages = [{ registryType, identifier, version, transport: { type: 'stdio' } }];
@@ -141,7 +141,7 @@ describe('an address', () => {
 });
 
 describe('a text of a registry', () => {
-  test('refers to no variable of the operator, and an answer of the user may (IP1)', () => {
+  test('refers to no variable of the operator, and an answer of the user may (RGP1)', () => {
     const stolen = `\${OPERATORS_TOKEN}`;
     const fixed = planOf(oneArgument({ type: 'positional', value: `x${stolen}` }));
     expect(written(fixed, {}).args).toEqual(['-y', 'x', `x$${stolen}`]);

@@ -1,0 +1,155 @@
+// A registry is searched, and a server of it is installed: in a script, and by questions in a terminal. The registry is one on loopback that is
+// held against the public one's OpenAPI; the package that is installed is run by the real npx.
+
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../fixtures/clients/api-client.ts';
+import { Terminal } from '../../fixtures/clients/terminal.ts';
+import { startGateway, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
+import { everythingVersion } from '../../fixtures/registry/entries.ts';
+import { type FakeRegistry, startFakeRegistry } from '../../fixtures/registry/fake-registry.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const folder = temporaryFolder();
+let registry: FakeRegistry;
+beforeAll(async () => {
+  registry = await startFakeRegistry();
+  writeFileSync(join(folder, 'catalog.yaml'), '# none yet\nservers: {}\n');
+  const config = `listen_addr: 127.0.0.1:9\ncatalog_path: ./catalog.yaml\nregistry_url: ${registry.url}\n`;
+  writeFileSync(join(folder, 'gateway.yaml'), config);
+});
+afterAll(() => registry.stop());
+
+const env = { GATEWAY_API_KEY: '' };
+const run = (...args: readonly string[]) => runMain(args, { cwd: folder, env });
+const readFolder = (name: string) => readFileSync(join(folder, name), 'utf8');
+
+test('search shows the newest versions over all pages, and what is deprecated', async () => {
+  const all = await run('search', 'weather');
+  expect([all.code, all.stderr]).toEqual([0, '']);
+  expect(all.stdout).toMatch(/^NAME +VERSION +AS +DESCRIPTION\n/);
+  expect(all.stdout).toMatch(/io\.example\.people\/weather +0\.5\.0 +pypi +Weather/);
+  expect(all.stdout).toMatch(/old-weather +0\.9\.5 +npm +DEPRECATED \(take io\.example\.people\/weather\)/);
+  expect(all.stdout).not.toContain('0.4.0');
+  const json = JSON.parse((await run('search', '--limit', '3', '--json')).stdout);
+  expect(json).toMatchObject({ is_cut: true, servers: [{ kinds: ['npm'] }, { kinds: ['npm', 'oci'] }, {}] });
+  expect(registry.asked).toContain('/registry/v0.1/servers?search=weather&version=latest&limit=31');
+  expect((await run('search', 'nothing-like-it')).stdout).toBe('no server has nothing-like-it in its name\n');
+});
+
+test('what is missing is told all at once where nobody can be asked, and nothing is written without a word', async () => {
+  const catalog = readFolder('catalog.yaml');
+  const missing = await run('install', 'com.example/analytics', '--yes');
+  expect([missing.code, missing.stderr]).toEqual([
+    2,
+    expect.stringMatching(/--set tenant=….*Your tenant\n.*--set token=….*A token/),
+  ]);
+  const answers = ['--set', 'tenant=acme', '--set', 'token=t0p-s3cret'];
+  const silent = await run('install', 'com.example/analytics', ...answers);
+  expect([silent.code, silent.stderr]).toEqual([
+    2,
+    expect.stringMatching(/url: https:\/\/acme\.example\.com\/mcp[\s\S]*--yes agrees/),
+  ]);
+  expect(silent.stderr).not.toContain('t0p-s3cret');
+  const wrong = await run(
+    'install',
+    'com.example/analytics',
+    '--yes',
+    '--set',
+    'X-Region=mars',
+    '--set',
+    'nobody=x',
+  );
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    expect.stringMatching(/one of eu, us\n.*nothing of that name is asked/),
+  ]);
+  const gone = await run('install', 'io.example.people/gone', '--yes');
+  expect([gone.code, gone.stderr]).toEqual([
+    1,
+    expect.stringContaining('has been deleted from the registry: it sent mail by itself'),
+  ]);
+  const slip = await run('install', 'weather', '--yes');
+  expect([slip.code, slip.stderr]).toEqual([
+    1,
+    expect.stringContaining('there are io.example.people/weather'),
+  ]);
+  const none = await run('install', 'io.example.people/bundled', '--yes');
+  expect([none.code, none.stderr]).toEqual([
+    1,
+    expect.stringMatching(/cannot be installed\n.*mcpb[\s\S]*start it yourself/),
+  ]);
+  expect(readFolder('catalog.yaml')).toBe(catalog);
+
+  const old = await run('install', 'io.example.people/old-weather', '--yes', '--no-reload', '--as', 'old');
+  expect([old.code, old.stderr]).toEqual([
+    0,
+    expect.stringContaining('is deprecated: take io.example.people/weather'),
+  ]);
+  const earlier = await run(
+    'install',
+    'io.example.people/weather',
+    '--version',
+    '0.4.0',
+    '--yes',
+    '--no-reload',
+    '--set',
+    `WEATHER_API_KEY=\${OURS}`,
+  );
+  expect(earlier.code).toBe(0);
+  expect(readFolder('catalog.yaml')).toBe(`# none yet
+servers:
+  old:
+    command: npx
+    args: [-y, "@example/old-weather@0.9.5"]
+  weather:
+    command: uvx
+    args: [weather-mcp-server==0.5.0]
+    env:
+      WEATHER_API_KEY: \${OURS}
+      WEATHER_UNITS: celsius
+`);
+  expect(registry.asked).toContain('/registry/v0.1/servers/io.example.people%2Fweather/versions/0.4.0');
+});
+
+test('a package is installed by questions in a terminal, of which secret answers are not shown, and its tools are told', async () => {
+  const gateway = await startGateway({ servers: {}, settings: { registry_url: registry.url } });
+  const here = gateway.folder;
+  // npx takes a package that is there in the version that is asked for, and fetches nothing.
+  symlinkSync(join(root, 'node_modules'), join(here, 'node_modules'));
+  writeFileSync(join(here, 'package.json'), '{}');
+  const config = join(here, 'gateway.yaml');
+  const args = ['install', 'io.example.tools/everything', '--config', config, '--url', gateway.url];
+  const given = new Terminal(args, { env });
+  await eventually('the first question', () => given.text.includes('EVERYTHING_API_KEY>'));
+  given.type('\u0003');
+  await eventually('the end', () =>
+    /nothing was written[\s\S]*ENDED 2[\s\S]*TERMINAL AS BEFORE/.test(given.text),
+  );
+
+  const terminal = new Terminal(args, { env });
+  await eventually('the first question', () => terminal.text.includes('EVERYTHING_API_KEY>'));
+  terminal.type('k3y-of-mine\r');
+  await eventually('the second question', () => terminal.text.includes('EVERYTHING_MODE>'));
+  terminal.type('shrill\r');
+  await eventually('what is wrong with that', () => terminal.text.includes('it is one of calm, loud'));
+  terminal.type('\r');
+  await eventually('the preview', () => terminal.text.includes('Write it? [y/N]'));
+  expect(terminal.text).toContain(
+    `npx -y @modelcontextprotocol/server-everything@${everythingVersion} stdio`,
+  );
+  terminal.type('y\r');
+  await eventually('the end', () => /ENDED \d[\s\S]*TERMINAL AS BEFORE/.test(terminal.text));
+  expect(terminal.text).toMatch(/everything offers \d+ tools: echo/);
+  expect(terminal.text).toContain('ENDED 0');
+  expect(terminal.text).not.toContain('k3y-of-mine');
+  expect(readFileSync(join(here, '.env'), 'utf8')).toBe('EVERYTHING_API_KEY=k3y-of-mine\n');
+  expect(statSync(join(here, '.env')).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(readFileSync(join(here, 'catalog.yaml'), 'utf8')).servers.everything.env).toEqual({
+    EVERYTHING_API_KEY: `\${EVERYTHING_API_KEY}`,
+    EVERYTHING_MODE: 'calm',
+    LOG_LEVEL: 'info',
+  });
+});

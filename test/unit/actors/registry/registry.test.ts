@@ -1,0 +1,86 @@
+// A registry that is asked over HTTP: pages, names as one segment, and why there is no answer.
+
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { Registry, RegistryError } from '../../../../actors/registry/registry.ts';
+import { type FakeRegistry, startFakeRegistry } from '../../../fixtures/registry/fake-registry.ts';
+
+async function withRegistry(use: (registry: Registry, fake: FakeRegistry) => Promise<void>): Promise<void> {
+  const fake = await startFakeRegistry();
+  try {
+    await use(new Registry(`${fake.url}/`, 500), fake);
+  } finally {
+    await fake.stop();
+  }
+}
+
+describe('a search', () => {
+  test('reads as many pages as it needs, and shows each server once, without those that are deleted', async () => {
+    await withRegistry(async (registry, fake) => {
+      const all = await registry.search(undefined, 100);
+      expect(all.isCut).toBe(false);
+      expect(all.entries.map(({ name, version }) => `${name} ${version}`)).toEqual([
+        'io.example.tools/everything 2.0.0',
+        'io.example.tools/filesystem 1.0.2',
+        'io.example.people/weather 0.5.0',
+        'com.example/analytics 3.0.0',
+        'io.example.people/old-weather 0.9.5',
+        'io.example.people/bundled 1.0.0',
+      ]);
+      expect(fake.asked).toHaveLength(3);
+      expect(await registry.search(undefined, 1)).toMatchObject({ entries: [{}], isCut: true });
+    });
+  });
+
+  test('ends when a cursor comes again', async () => {
+    await withRegistry(async (registry, fake) => {
+      const page = JSON.stringify({ servers: [], metadata: { nextCursor: 'round' } });
+      fake.answerWith((response) => response.end(page));
+      expect(await registry.search('x', 10)).toEqual({ entries: [], isCut: false });
+      expect(fake.asked).toHaveLength(2);
+    });
+  });
+});
+
+test('the name of a server is one segment; its address may be given with the version of the API', async () => {
+  await withRegistry(async (_, fake) => {
+    const registry = new Registry(`${fake.url}/v0.1`);
+    expect(await registry.entry('io.example.people/weather')).toMatchObject({
+      version: '0.5.0',
+      status: 'active',
+    });
+    expect(await registry.entry('io.example.people/weather', '0.4.0')).toMatchObject({ version: '0.4.0' });
+    expect(await registry.deleted('io.example.people/gone')).toMatchObject({ status: 'deleted' });
+    const absent = await registry.entry('io.example.people/none').catch((error) => error);
+    expect([absent instanceof RegistryError, absent.isAbsent]).toEqual([true, true]);
+    expect(fake.asked[0]).toBe('/registry/v0.1/servers/io.example.people%2Fweather/versions/latest');
+  });
+});
+
+const answers: readonly [string, (response: ServerResponse) => void, RegExp][] = [
+  ['a page of something else', (response) => response.end('<html>'), /is no registry of servers \(v0\.1\)/],
+  ['JSON of something else', (response) => response.end('{"servers": 1}'), /is no registry of servers/],
+  ['a refusal', (response) => response.writeHead(503).end(), /answered 503/],
+  ['too many requests', (response) => response.writeHead(429).end(), /takes no more requests for now/],
+  [
+    'the address of another host',
+    (response) => response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
+    /another host.*give its own address/,
+  ],
+  ['half an answer', (response) => response.write('{', () => response.destroy()), /was lost/],
+  ['nothing', () => {}, /gave no answer within 500 ms/],
+  ['more than is read', (response) => response.end(`"${'x'.repeat(9_000_000)}"`), /more than 8388608 bytes/],
+];
+
+test.each(answers)('%s is told in plain words', async (_, answer, words) => {
+  await withRegistry(async (registry, fake) => {
+    fake.answerWith(answer);
+    const error = await registry.search('x', 10).catch((each) => each);
+    expect(error).toBeInstanceOf(RegistryError);
+    expect(error.message).toMatch(words);
+  });
+});
+
+test('an address that is none is refused', () => {
+  expect(() => new Registry('ftp://example.com')).toThrow(RegistryError);
+});
