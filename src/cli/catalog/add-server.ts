@@ -42,22 +42,22 @@ Authorization) go into .env beside the gateway file, with mode 0600, and a refer
 ${catalogHelp}
 
 Examples:
-  node dist/main.js add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files
-  node dist/main.js add hub --env HUB_TOKEN --tag code -- uvx hub-mcp
-  node dist/main.js add search https://mcp.example.com/mcp --header 'Authorization: Bearer 4711'
+  actor-gateway add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files
+  actor-gateway add hub --env HUB_TOKEN --tag code -- uvx hub-mcp
+  actor-gateway add search https://mcp.example.com/mcp --header 'Authorization: Bearer 4711'
 ${exitHelp}`;
 
 /** Gives the exit code. */
 export async function addServer(args: readonly string[], version: string): Promise<number> {
   const parsed = parseProgram<Options>(
     {
-      name: 'gateway-http add',
+      name: 'actor-gateway add',
       description: sentenceOf('add'),
       version,
       after,
       declare: (command) => {
         command
-          .usage('[options] <name> -- <command...>\n       gateway-http add [options] <name> <url>')
+          .usage('[options] <name> (-- <command...> | <url>)')
           .argument('<name>', 'id of the server: 1 to 64 of A-Z a-z 0-9 . _ -')
           .argument('[words...]', 'behind --: the program and its arguments; or an address')
           .option(

@@ -35,10 +35,10 @@ export async function changeServer(
 ): Promise<number> {
   const parsed = parseProgram<Options>(
     {
-      name: `gateway-http ${name}`,
+      name: `actor-gateway ${name}`,
       description: sentenceOf(name),
       version,
-      after: `\n${notes[name]}\n${catalogHelp}\n\nExample:\n  node dist/main.js ${name} files\n${exitHelp}`,
+      after: `\n${notes[name]}\n${catalogHelp}\n\nExample:\n  actor-gateway ${name} files\n${exitHelp}`,
       declare: (command) => {
         command.argument('<name>', 'the server, as the catalog has it');
         declareCatalog(command);

@@ -1,6 +1,7 @@
 // What a change of a catalog came to, for people and as JSON.
 
 import { relative } from 'node:path';
+import { programName } from '../program-name.ts';
 import { counted } from '../views/figures.ts';
 import { print, printJson } from '../views/output.ts';
 import { printable } from '../views/terminal-text.ts';
@@ -79,7 +80,7 @@ function linesAfter(
     case 'left':
       return [];
     case 'away':
-      return [`${after.why}; start one with: actor-gateway ${start}`];
+      return [`${after.why}; start one with: ${programName()} ${start}`];
     case 'refused':
       return [
         `the gateway at ${after.address} goes on as it was: ${printable(after.why)}`,

@@ -55,15 +55,15 @@ ${registryHelp}
 ${catalogHelp}
 
 Examples:
-  node dist/main.js install io.github.example/weather
-  node dist/main.js install io.github.example/weather --as weather --set WEATHER_API_KEY='\${MY_KEY}' --yes
+  actor-gateway install io.github.example/weather
+  actor-gateway install io.github.example/weather --as weather --set WEATHER_API_KEY='\${MY_KEY}' --yes
 ${exitHelp}`;
 
 /** Gives the exit code. */
 export async function installServer(args: readonly string[], version: string): Promise<number> {
   const parsed = parseProgram<Options>(
     {
-      name: 'gateway-http install',
+      name: 'actor-gateway install',
       description: sentenceOf('install'),
       version,
       versionFlags: '-V',

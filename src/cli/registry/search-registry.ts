@@ -31,10 +31,10 @@ const DEFAULT_LIMIT = 30;
 export async function searchRegistry(args: readonly string[], version: string): Promise<number> {
   const parsed = parseProgram<Options>(
     {
-      name: 'gateway-http search',
+      name: 'actor-gateway search',
       description: sentenceOf('search'),
       version,
-      after: `${registryHelp}\n\nExamples:\n  node dist/main.js search filesystem\n  node dist/main.js search github --limit 5 --json\n${exitHelp}`,
+      after: `${registryHelp}\n\nExamples:\n  actor-gateway search filesystem\n  actor-gateway search github --limit 5 --json\n${exitHelp}`,
       declare: (command) =>
         command
           .argument('[word]', 'a part of the name; without it, all')
