@@ -34,6 +34,7 @@ describe('the gateway file', () => {
       profiles: {},
       inspector: { commands: false, stately: false, insecure: false },
       spec: { triggers: { watch: false }, agents: {}, fleets: {}, flows: {}, runtime: {}, server: {} },
+      registry_url: 'https://registry.modelcontextprotocol.io',
       platforms: {},
       providers: {},
       prices: {},
