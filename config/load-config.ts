@@ -42,6 +42,8 @@ export interface LoadOptions {
   readonly hasTriggers?: boolean;
   /** Somebody will listen as the file says: where that is open to all, that is a warning. */
   readonly isListening?: boolean;
+  /** The file beside which `.env` is, where that is not the gateway file. */
+  readonly envBeside?: string;
 }
 
 /**
@@ -55,7 +57,11 @@ export async function loadConfig(
   options: LoadOptions = {},
 ): Promise<Loaded> {
   const configPath = resolve(path);
-  const { environment: env, fromFile, problems: envProblems } = await environmentBeside(configPath, given);
+  const {
+    environment: env,
+    fromFile,
+    problems: envProblems,
+  } = await environmentBeside(resolve(options.envBeside ?? path), given);
   const secrets = new SecretValues();
   const source = await readSourceFile(configPath);
   if (!(source instanceof SourceFile)) {

@@ -79,5 +79,5 @@ async function load(
   };
   await writeFile(file, JSON.stringify(settings));
   // There is one client, which can be asked.
-  return loadConfig(file, environment, { defaultIsolation: 'session' });
+  return loadConfig(file, environment, { defaultIsolation: 'session', envBeside: catalog });
 }

@@ -7,14 +7,13 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Automation } from '../actors/automation/automation.ts';
 import { Gateway } from '../actors/gateway/gateway.ts';
 import { silentLog } from '../actors/log.ts';
 import { openStore } from '../actors/store/open-store.ts';
 import { usableProviders } from '../config/gateway-file/providers.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
-import { environmentBeside } from '../config/reader/env-file.ts';
 import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';
 import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
@@ -112,9 +111,7 @@ async function configIn(folder: string, { config, environment }: LocalGatewayOpt
   const file = join(folder, 'gateway.yaml');
   await writeFile(file, JSON.stringify({ listen_addr: '127.0.0.1:0', catalog_path: './catalog.yaml' }));
   // As it would be with a gateway file in the working folder.
-  const found = await environmentBeside(resolve('gateway.yaml'), environment);
-  if (hasError(found.problems)) throw new ConfigError(found.problems);
-  return loadConfig(file, found.environment);
+  return loadConfig(file, environment, { envBeside: 'gateway.yaml' });
 }
 
 async function agentsOf(
