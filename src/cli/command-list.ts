@@ -37,7 +37,10 @@ export type CommandName =
   | 'enable'
   | 'disable'
   | 'search'
-  | 'install';
+  | 'install'
+  | 'explain'
+  | 'init'
+  | 'completion';
 
 export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   servers: { usage: '[id]', description: 'all servers of a running gateway, or one in detail' },
@@ -97,6 +100,9 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   disable: { usage: '<name>', description: 'switch a server of the catalog off' },
   search: { usage: '[word]', description: 'search a registry for servers' },
   install: { usage: '<name>', description: 'put a server of a registry into the catalog' },
+  explain: { usage: '[field]', description: 'what a field of any file means: gateway.limits.body_bytes' },
+  init: { usage: '[folder]', description: 'ask a few questions and write gateway.yaml and catalog.yaml' },
+  completion: { usage: '<shell>', description: 'print what completes commands and names in a shell' },
 };
 
 /** The description of a command as a sentence, for its own help. */

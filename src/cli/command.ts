@@ -21,6 +21,25 @@ export interface Program<Options> {
   read(command: Command): Options;
 }
 
+let onDeclared: ((command: Command) => void) | undefined;
+
+/**
+ * What the program declares whose arguments `run` would read; undefined where it reads none. Nothing else of it is run: the
+ * program is told to exit. One at a time.
+ */
+export async function declaredBy(run: () => unknown): Promise<Command | undefined> {
+  let declared: Command | undefined;
+  onDeclared = (command) => {
+    declared ??= command;
+  };
+  try {
+    await run();
+    return declared;
+  } finally {
+    onDeclared = undefined;
+  }
+}
+
 /** Reads the arguments after the program's name. Help, version and usage errors have been printed when it says exit. */
 export function parseProgram<Options>(program: Program<Options>, args: readonly string[]): Parsed<Options> {
   const command = new Command(asInvoked(program.name))
@@ -34,6 +53,10 @@ export function parseProgram<Options>(program: Program<Options>, args: readonly 
     .showHelpAfterError('(--help explains the options)')
     .configureOutput({ outputError: (text, write) => write(withoutValue(text)) })
     .exitOverride();
+  if (onDeclared !== undefined) {
+    onDeclared(command);
+    return { do: 'exit', code: 0 };
+  }
   try {
     command.parse([...args], { from: 'user' });
     return { do: 'run', options: program.read(command) };

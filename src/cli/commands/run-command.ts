@@ -11,9 +11,10 @@ import {
   UsageError,
 } from '../api/target-options.ts';
 import { withGateway } from '../chat/with-gateway.ts';
-import { type Parsed, parseProgram } from '../command.ts';
+import { declaredBy, type Parsed, parseProgram } from '../command.ts';
 import { commandHelp, commandList } from '../command-list.ts';
 import { asInvoked } from '../program-name.ts';
+import { parseOptions } from '../options.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
 import { printable } from '../views/terminal-text.ts';
@@ -40,6 +41,7 @@ export async function runCommand(name: string, args: readonly string[], version:
     await print(`${commandHelp()}\n`);
     return 0;
   }
+  if (name === '__complete') return complete(args, version);
   const known = Object.keys(commandList);
   if (/\.ya?ml$/i.test(name)) {
     complain('error: a file is no command; the configuration of the gateway is named by --config FILE');
@@ -52,6 +54,8 @@ export async function runCommand(name: string, args: readonly string[], version:
     if (name === 'chat') return await (await import('../chat/chat.ts')).chat(args, version);
     if (name === 'validate') return await (await import('./validate.ts')).validate(args, version);
     if (name === 'connect') return await (await import('../connect/connect.ts')).connect(args, version);
+    if (name === 'completion') return await (await import('./completion.ts')).completion(args, version);
+    if (name === 'explain') return await (await import('./explain.ts')).explain(args, version);
     if (name === 'register') return await (await import('./register.ts')).register(args, version);
     if (name === 'tools' || name === 'call' || name === 'resources' || name === 'prompts')
       return await (await import('../mcp/mcp-commands.ts')).runMcpCommand(name, args, version);
@@ -76,9 +80,7 @@ async function runVerb(
   [verb = '', ...args]: readonly string[],
   version: string,
 ): Promise<number> {
-  const verbs = Object.keys(operations).flatMap((each) =>
-    each.startsWith(`${name} `) ? each.slice(name.length + 1) : [],
-  );
+  const verbs = verbsOf(name);
   if (verb === '--help' || verb === '-h') {
     await print(`${verbHelp(name, verbs)}\n`);
     return 0;
@@ -90,6 +92,27 @@ async function runVerb(
   const operation = verbs.includes(verb) ? operations[`${name} ${verb}`] : undefined;
   if (operation === undefined) return unknownWord(`word after ${name}`, verb, verbs);
   return operate(`${name} ${verb}`, operation, args, version);
+}
+
+function verbsOf(name: string): string[] {
+  return Object.keys(operations).flatMap((each) =>
+    each.startsWith(`${name} `) ? each.slice(name.length + 1) : [],
+  );
+}
+
+/** For a shell, which shows what may stand next. */
+async function complete(words: readonly string[], version: string): Promise<number> {
+  const { answerShell } = await import('../completion/answer.ts');
+  return answerShell(words, {
+    commands: Object.entries(commandList).map(([name, { description }]) => [name, description]),
+    verbsOf: (name) =>
+      verbsOf(name).map((verb) => [verb, (operations[`${name} ${verb}`] as Operation).description]),
+    declared: ([name, ...verb]) => {
+      if (name === undefined) return declaredBy(() => parseOptions([], version));
+      if (!Object.hasOwn(commandList, name)) return Promise.resolve(undefined);
+      return declaredBy(() => runCommand(name, [...verb, '--help'], version));
+    },
+  });
 }
 
 function verbHelp(name: string, verbs: readonly string[]): string {

@@ -1,0 +1,80 @@
+// `explain`: what the published schemas know of a field, or of a kind of file. No gateway is needed for it, and no file.
+
+import { type Field, kinds, rootField } from '../../../config/json-schema/schema-fields.ts';
+import { parseProgram } from '../command.ts';
+import { sentenceOf } from '../command-list.ts';
+import { fieldPage } from '../views/field-views.ts';
+import { print, printJson } from '../views/output.ts';
+import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
+import { table } from '../views/table.ts';
+import { fieldNamed, kindMeanings } from './named-field.ts';
+
+interface Options {
+  readonly field: string | undefined;
+  readonly isJson: boolean;
+}
+
+const after = `
+A field is named from its kind on, with dots: gateway.limits.body_bytes. Lists and ids are passed through:
+catalog.servers.command. Where a field differs by type, the type may stand there: trigger.spec.config.Schedule.
+
+Examples:
+  node dist/main.js explain
+  node dist/main.js explain gateway.limits.body_bytes
+  node dist/main.js explain trigger.spec.config.Schedule
+
+Exit codes: 0 done, 2 there is no such field, or wrong usage`;
+
+/** Gives the exit code. */
+export async function explain(args: readonly string[], version: string): Promise<number> {
+  const parsed = parseProgram<Options>(
+    {
+      name: 'gateway-http explain',
+      description: sentenceOf('explain'),
+      version,
+      after,
+      declare: (command) =>
+        command
+          .argument('[field]', 'a kind of file, or a field of one; without it the kinds')
+          .option('--json', 'print the part of the JSON Schema'),
+      read: (command) => ({
+        field: command.args[0],
+        isJson: command.opts<{ json?: boolean }>().json === true,
+      }),
+    },
+    args,
+  );
+  if (parsed.do === 'exit') return parsed.code;
+  const { field: words, isJson } = parsed.options;
+  const { stdout } = process;
+  const width = isTerminal(stdout, process.env) ? columnsOf(stdout) : undefined;
+  if (words === undefined) {
+    if (isJson)
+      await printJson(
+        JSON.stringify(Object.fromEntries(kinds.map((kind) => [kind, schemaOf(rootField(kind))]))),
+      );
+    else await print(`${kindsPage(width).join('\n')}\n`);
+    return 0;
+  }
+  const field = fieldNamed(words);
+  if (isJson) await printJson(JSON.stringify(schemaOf(field)));
+  else await print(`${fieldPage(field, paintFor(stdout, process.env), width).join('\n')}\n`);
+  return 0;
+}
+
+function kindsPage(width: number | undefined): string[] {
+  const rows = kinds.map((kind) => ({ kind, meaning: kindMeanings[kind] }));
+  return table(
+    [
+      { title: 'KIND', text: ({ kind }) => kind },
+      { title: 'MEANING', text: ({ meaning }) => meaning },
+    ],
+    rows,
+    width,
+  );
+}
+
+function schemaOf({ tellings }: Field): object {
+  const [only, ...others] = tellings.map(({ schema }) => schema);
+  return others.length === 0 ? (only ?? {}) : { anyOf: tellings.map(({ schema }) => schema) };
+}
