@@ -13,6 +13,7 @@ import {
   serverIdPattern,
   writtenEntrySchema,
 } from './catalog-schema.ts';
+import { entryHabits } from './entry-habits.ts';
 import { normaliseEntry, type WrittenEntry } from './normalise-entry.ts';
 
 const serverId = new RegExp(serverIdPattern);
@@ -38,6 +39,7 @@ export function readCatalog(
     if (earlier !== undefined) {
       reader.reportKey(path, `becomes the id ${id}, which ${JSON.stringify(earlier)} has already`);
     }
+    reader.knowHabits(path, entryHabits(pair.value));
     const schema = isDesktop ? desktopEntrySchema : writtenEntrySchema;
     const read = reader.read(schema, pair.value, path) as WrittenEntry | undefined;
     const written = read && { ...read, isolation: read.isolation ?? defaultIsolation };
@@ -83,19 +85,29 @@ function isId(text: string): boolean {
 
 function checkId(reader: SchemaReader, { key }: YamlPair, path: string): string | undefined {
   if (isId(key)) return key;
-  reader.reportKey(path, 'an id has 1 to 64 of the characters A-Z a-z 0-9 . _ - (and is not . or ..)');
+  const plain = plainId(key);
+  const advice = isId(plain) && key.length <= plain.length ? `; did you mean ${plain}?` : '';
+  reader.reportKey(
+    path,
+    `an id has 1 to 64 of the characters A-Z a-z 0-9 . _ - (and is not . or ..)${advice}`,
+  );
   return undefined;
 }
 
-function slug(reader: SchemaReader, { key }: YamlPair, path: string): string | undefined {
-  if (isId(key)) return key;
-  const plain = key
+/** A name as an id, as far as one can be made of it. */
+function plainId(name: string): string {
+  return name
     .normalize('NFKD')
     .replace(/\p{Mark}/gu, '')
     .replace(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^-+/, '')
     .slice(0, 64)
     .replace(/-+$/, '');
+}
+
+function slug(reader: SchemaReader, { key }: YamlPair, path: string): string | undefined {
+  if (isId(key)) return key;
+  const plain = plainId(key);
   if (!isId(plain)) {
     reader.reportKey(path, 'no id can be made of this name; use some of A-Z a-z 0-9 . _ -');
     return undefined;

@@ -9,6 +9,7 @@ import { shellForm } from '../reader/substitute.ts';
 import { memberOf, textOf, withoutMembers } from '../reader/yaml-members.ts';
 import type { YamlTree } from '../reader/yaml-tree.ts';
 import { daemonListenAddr, isDaemonForm, withAllOnTop, withoutPlatforms } from './daemon-form.ts';
+import { authHabits, gatewayHabits } from './gateway-habits.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
 import { checkProviderAddresses } from './provider-checks.ts';
@@ -20,6 +21,8 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
   // In the form of a resource there is a default for where to listen, and servers are not what it is about.
   const schema = isDaemon ? { ...gatewaySchema, required: [] } : gatewaySchema;
   const own = withoutCatalog(reader, isDaemon ? withAllOnTop(reader, withoutPlatforms(root)) : root);
+  reader.knowHabits('', gatewayHabits(root));
+  reader.knowHabits('auth', authHabits);
   const written = reader.read(schema, own, '') as Written<GatewayConfig> | undefined;
   if (written === undefined) return {};
   const filled: Written<GatewayConfig> = fillDefaults(gatewaySchema, written);

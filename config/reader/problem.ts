@@ -13,6 +13,8 @@ export interface Problem {
   readonly column: number;
   readonly message: string;
   readonly severity: 'error' | 'warning';
+  /** The line and a mark below it, where the syntax is wrong; no value of it can be read. */
+  readonly excerpt?: readonly string[];
 }
 
 export function isError({ severity }: Problem): boolean {

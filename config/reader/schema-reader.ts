@@ -8,6 +8,7 @@
 
 import type { TSchema } from 'typebox';
 import { atPath, joinPath } from './field-path.ts';
+import { formAdvice, type Habits, nameAdvice, unitAdvice } from './habits.ts';
 import type { Problem } from './problem.ts';
 import { expectedBySchema, foundInFile, type SchemaNode } from './schema-words.ts';
 import type { SecretValues } from './secret-values.ts';
@@ -32,6 +33,8 @@ export class SchemaReader {
   readonly #valueOffsets = new Map<string, number>();
   /** By path: see `alsoKnown`. */
   readonly #otherNames = new Map<string, readonly string[]>();
+  /** By path: see `knowHabits`. */
+  readonly #habits = new Map<string, Habits>();
   /** Paths of the fields that have an error. */
   readonly #faulty: string[] = [];
   /** Paths of the fields whose value is of a variable that is not set. */
@@ -71,10 +74,15 @@ export class SchemaReader {
     this.#otherNames.set(path, names);
   }
 
+  /** What people write at a path by habit from other programs: they are told how it is called here. */
+  knowHabits(path: string, habits: Habits): void {
+    this.#habits.set(path, habits);
+  }
+
   /** Reports unknown keys of a mapping whose members are read one by one. */
   checkKeys(map: YamlMap, known: readonly string[], path: string): void {
-    for (const { key, keyOffset } of map.pairs) {
-      if (!known.includes(key)) this.#unknownKey(key, keyOffset, known, path);
+    for (const { key, keyOffset, value } of map.pairs) {
+      if (!known.includes(key)) this.#unknownKey(key, keyOffset, value, known, path);
     }
   }
 
@@ -154,7 +162,7 @@ export class SchemaReader {
       const memberPath = joinPath(path, key);
       const member = known === undefined ? memberSchema : ownMember(known, key);
       if (member === undefined) {
-        this.#unknownKey(key, keyOffset, Object.keys(known ?? {}), path);
+        this.#unknownKey(key, keyOffset, value, Object.keys(known ?? {}), path);
       } else if (isKey !== undefined && !isKey.test(key)) {
         this.#add(keyOffset, memberPath, `the key should be ${schema.patternErrorMessage}`);
       } else {
@@ -227,14 +235,30 @@ export class SchemaReader {
   ): undefined {
     const expected = expectedBySchema(schema, value);
     const found = foundInFile(schema, tree, names, value);
-    this.#add(tree.offset, path, `expected ${expected}, found ${found}`);
+    const advice = this.#habitAt(path, tree) ?? unitAdvice(path, tree);
+    this.#add(
+      tree.offset,
+      path,
+      `expected ${expected}, found ${found}${advice === undefined ? '' : `; ${advice}`}`,
+    );
     return undefined;
   }
 
-  #unknownKey(key: string, offset: number, known: readonly string[], path: string): void {
+  #unknownKey(key: string, offset: number, value: YamlTree, known: readonly string[], path: string): void {
     const near = suggest(key, [...known, ...(this.#otherNames.get(path) ?? [])]);
-    const advice = near === undefined ? '' : `; did you mean ${near}?`;
-    this.#add(offset, joinPath(path, key.slice(0, 80)), `unknown key${advice}`, this.unknownKeys);
+    const habits = this.#habits.get(path);
+    const advice =
+      (habits && nameAdvice(habits, key, value)) ??
+      (near === undefined ? undefined : `did you mean ${near}?`);
+    const message = advice === undefined ? 'unknown key' : `unknown key; ${advice}`;
+    this.#add(offset, joinPath(path, key.slice(0, 80)), message, this.unknownKeys);
+  }
+
+  /** Of a field that there is, in another form. */
+  #habitAt(path: string, tree: YamlTree): string | undefined {
+    const dot = path.lastIndexOf('.');
+    const habits = this.#habits.get(path.slice(0, Math.max(0, dot)));
+    return habits && formAdvice(habits, path.slice(dot + 1), tree);
   }
 
   #add(offset: number, path: string, message: string, severity: Problem['severity'] = 'error'): void {

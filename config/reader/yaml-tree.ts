@@ -7,8 +7,10 @@
 // Y2  no message repeats text of the file, which may hold a secret (A9); keys and tag names excepted.
 
 import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, Parser, type YAMLError } from 'yaml';
+import { excerpt } from './excerpt.ts';
 import type { Problem } from './problem.ts';
 import type { SourceFile } from './source-file.ts';
+import { plainComplaint } from './yaml-complaints.ts';
 
 export interface YamlScalar {
   readonly kind: 'scalar';
@@ -67,7 +69,7 @@ export function parseYamlDocuments(
   max: number,
 ): { readonly documents: readonly YamlDocument[]; readonly problems: Problem[] } {
   const tokens = [...new Parser().parse(source.text)];
-  const tooDeep = findTooDeep(tokens);
+  const { tooDeep, quotes, brackets } = survey(tokens);
   if (tooDeep !== undefined) {
     return { documents: [], problems: [source.problem(tooDeep, 'values are nested too deeply')] };
   }
@@ -93,7 +95,7 @@ export function parseYamlDocuments(
       break;
     }
     const before = problems.length;
-    problems.push(...syntaxProblems(source, [...errors, ...warnings]));
+    problems.push(...syntaxProblems(source, [...errors, ...warnings], { quotes, brackets }));
     const root = contents === null ? undefined : builder.build(contents);
     const isBroken = errors.length > 0;
     if (isBroken) problems.push(...firstOfEachLine(problems.splice(before)));
@@ -102,12 +104,24 @@ export function parseYamlDocuments(
   return { documents, problems };
 }
 
+/** Offsets, in ascending order. */
+interface Survey {
+  /** Of texts in quotes. */
+  readonly quotes: readonly number[];
+  /** Of `[` and `{` that are not closed. */
+  readonly brackets: readonly number[];
+}
+
+const ascending = (a: number, b: number): number => a - b;
+
 /**
- * The offset of a value that is nested too deeply. The package parses without recursion but composes with it, and
- * near the end of the stack V8 may abort the whole process (in its compiler of regular expressions), which no
+ * What the tokens say before they are put together: the offset of a value that is nested too deeply, and what Survey has. The package parses without recursion but composes
+ * with it, and near the end of the stack V8 may abort the whole process (in its compiler of regular expressions), which no
  * `catch` sees. So the depth is bounded before.
  */
-function findTooDeep(tokens: readonly CST.Token[]): number | undefined {
+function survey(tokens: readonly CST.Token[]): Survey & { readonly tooDeep?: number } {
+  const quotes: number[] = [];
+  const brackets: number[] = [];
   let level: {
     readonly value?: CST.Token | null | undefined;
     readonly key?: CST.Token | null | undefined;
@@ -117,20 +131,40 @@ function findTooDeep(tokens: readonly CST.Token[]): number | undefined {
     for (const { key, value } of level) {
       for (const token of [key, value]) {
         if (!token) continue;
-        if (depth > maxDepth) return token.offset;
+        if (depth > maxDepth) return { tooDeep: token.offset, quotes, brackets };
+        if (/^(?:double|single)-quoted-scalar$/.test(token.type)) quotes.push(token.offset);
+        if (token.type === 'flow-collection' && token.end.length === 0) brackets.push(token.offset);
         if (token.type === 'document') children.push({ value: token.value });
         else if ('items' in token) for (const item of token.items) children.push(item);
       }
     }
     level = children;
   }
-  return undefined;
+  return { quotes: quotes.sort(ascending), brackets: brackets.sort(ascending) };
 }
 
-function syntaxProblems(source: SourceFile, errors: readonly YAMLError[]): Problem[] {
-  return errors
-    .slice(0, maxSyntaxProblems)
-    .map((error) => source.problem(error.pos[0], plainMessage(source.text, error)));
+/** With the line that it is about. */
+function shown(source: SourceFile, problem: Problem): Problem {
+  return { ...problem, excerpt: excerpt(source.text, problem.line, problem.column) };
+}
+
+/** Of a text that is not closed the package says where the file ends; its beginning is what has to be seen. */
+function placeOf({ code, message, pos }: YAMLError, quotes: readonly number[]): number {
+  const isUnclosed = code === 'MISSING_CHAR' && message.includes('quote');
+  return (isUnclosed ? quotes.findLast((offset) => offset <= pos[0]) : undefined) ?? pos[0];
+}
+
+function syntaxProblems(
+  source: SourceFile,
+  errors: readonly YAMLError[],
+  { quotes, brackets }: Survey,
+): Problem[] {
+  return errors.slice(0, maxSyntaxProblems).map((error) => {
+    const bracket = brackets.findLast((offset) => offset < error.pos[0]);
+    const openedOn = bracket === undefined ? undefined : source.problem(bracket, '').line;
+    const said = plainComplaint(source.text, error, openedOn);
+    return shown(source, source.problem(placeOf(error, quotes), said));
+  });
 }
 
 /** Where the syntax is wrong, what follows on the line is misread as well. */
@@ -141,20 +175,6 @@ function firstOfEachLine(problems: readonly Problem[]): Problem[] {
     if (known === undefined || problem.column < known.column) first.set(problem.line, problem);
   }
   return [...first.values()];
-}
-
-function plainMessage(text: string, { code, message, pos }: YAMLError): string {
-  if (code === 'TAG_RESOLVE_FAILED') return `${message}; tags are not supported here`;
-  if (code === 'NON_STRING_KEY') return 'a key must be plain text';
-  // What follows the colon is the text itself.
-  const said = code === 'UNEXPECTED_TOKEN' ? message.replace(/: .*$/s, '') : message;
-  if (code === 'BAD_SCALAR_START' || code === 'BAD_ALIAS') return `YAML syntax: ${said}; ${quotesHint}`;
-  const lineStart = text.lastIndexOf('\n', pos[0] - 1) + 1;
-  const before = text.slice(lineStart, pos[0] + 1);
-  const hint = /[[{,:]\s*\$\{/.test(before)
-    ? `; inside { } and [ ] a reference needs quotes: "\${NAME}"`
-    : '';
-  return `YAML syntax: ${said}${hint}`;
 }
 
 class TreeBuilder {
@@ -181,6 +201,9 @@ class TreeBuilder {
     const { anchor } = node as { anchor?: string };
     if (anchor !== undefined) this.#anchors.set(anchor, 'open');
     const built = this.#plainNode(node, offset);
+    // `password: &abc`: nobody means a name for nothing.
+    if (anchor !== undefined && isScalar(node) && node.value === null && !node.source)
+      this.#add(offset, `what begins with & is an anchor in YAML, and nothing follows it; ${quotesHint}`);
     if (anchor !== undefined) this.#anchors.set(anchor, built);
     return built;
   }
@@ -212,7 +235,7 @@ class TreeBuilder {
       if (earlier !== undefined) {
         const { line } = this.#source.problem(earlier, '');
         const message = `duplicate key ${JSON.stringify(key)}, already used on line ${line}`;
-        this.#problems.push(this.#source.problem(keyOffset, message));
+        this.#add(keyOffset, message);
         continue;
       }
       firstAt.set(key, keyOffset);
@@ -239,8 +262,12 @@ class TreeBuilder {
     return target;
   }
 
+  #add(offset: number, message: string): void {
+    this.#problems.push(shown(this.#source, this.#source.problem(offset, message)));
+  }
+
   #refuse(offset: number, message: string): { tree: YamlTree; size: number } {
-    this.#problems.push(this.#source.problem(offset, message));
+    this.#add(offset, message);
     return { tree: { kind: 'scalar', offset, end: offset, value: null }, size: 1 };
   }
 }

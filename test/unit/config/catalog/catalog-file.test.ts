@@ -179,15 +179,24 @@ describe('the catalog', () => {
     ['x', '2:6: servers.a: expected a mapping (key: value), found text'],
     ['', '2:6: servers.a: expected a mapping (key: value), found nothing'],
     ['{ command: "" }', '2:17: servers.a.command: expected text that is not empty, found empty text'],
-    ['{ command: [x] }', '2:17: servers.a.command: expected text, found a list'],
-    ['{ command: x, args: --all }', '2:26: servers.a.args: expected a list, found text'],
+    [
+      '{ command: [x] }',
+      '2:17: servers.a.command: expected text, found a list; the program alone is command; what follows it is args: [first, second]',
+    ],
+    [
+      '{ command: x, args: --all }',
+      '2:26: servers.a.args: expected a list, found text; write each argument as an item: args: [first, "second one"]',
+    ],
     ['{ command: x, args: [1] }', '2:27: servers.a.args[0]: expected text, found 1; put it in quotes'],
     [
       '{ command: x, env: { A: 1 } }',
       '2:30: servers.a.env.A: expected text, found a number; put it in quotes',
     ],
     ['{ command: x, env: { A: } }', '2:30: servers.a.env.A: expected text, found nothing'],
-    ['{ command: x, env: "A=secret" }', '2:25: servers.a.env: expected a mapping (key: value), found text'],
+    [
+      '{ command: x, env: "A=secret" }',
+      '2:25: servers.a.env: expected a mapping (key: value), found text; write each variable as NAME: value, not as NAME=value',
+    ],
     [
       '{ command: x, env: { "A=B": c } }',
       '2:27: servers.a.env["A=B"]: the key should be a variable name without "="',
@@ -251,7 +260,7 @@ describe('the catalog', () => {
     ['{ command: x, pool: { maxx: 3 } }', '2:28: servers.a.pool.maxx: unknown key; did you mean max?'],
     [
       '{ command: x, idle_timeout_seconds: 5m }',
-      '2:42: servers.a.idle_timeout_seconds: expected a number >= 0, found "5m"',
+      '2:42: servers.a.idle_timeout_seconds: expected a number >= 0, found "5m"; the unit is in the name; write idle_timeout_seconds: 300',
     ],
     [
       '{ command: x, request_timeout_seconds: 900 }',
@@ -291,14 +300,19 @@ describe('the catalog', () => {
     expect(lines).toEqual([`catalog.yaml:${problem}`]);
   });
 
-  test.each(['a b', 'a/b', '', '.', '..', 'é', 'x'.repeat(65)])('refuses the id "%s"', async (id) => {
+  test.each([
+    ['a b', '; did you mean a-b?'],
+    ['a/b', '; did you mean a-b?'],
+    ['', ''],
+    ['.', ''],
+    ['..', ''],
+    ['é', '; did you mean e?'],
+    ['x'.repeat(65), ''],
+  ])('refuses the id "%s"', async (id, advice) => {
     const { lines } = await folder.loadCatalog(`servers:\n  "${id}": { command: x }\n`);
-    expect(lines).toEqual([
-      `catalog.yaml:2:3: servers["${id}"]: an id has 1 to 64 of the characters A-Z a-z 0-9 . _ - (and is not . or ..)`.replace(
-        /servers\["(x+)"\]/,
-        'servers.$1',
-      ),
-    ]);
+    const path = /^x+$/.test(id) ? `servers.${id}` : `servers["${id}"]`;
+    const rule = 'an id has 1 to 64 of the characters A-Z a-z 0-9 . _ - (and is not . or ..)';
+    expect(lines).toEqual([`catalog.yaml:2:3: ${path}: ${rule}${advice}`]);
   });
 
   test.each([

@@ -105,7 +105,10 @@ describe("a desktop client's file", () => {
       'mcpServers.a.disabled: contradicts enabled, which is true',
     ],
     [{ serverUrl: 'http://a' }, 'mcpServers.a: needs a command (a local server) or a url (a remote one)'],
-    [{ command: 'x', args: '-y' }, 'mcpServers.a.args: expected a list, found text'],
+    [
+      { command: 'x', args: '-y' },
+      'mcpServers.a.args: expected a list, found text; write each argument as an item: args: [first, "second one"]',
+    ],
     [{ command: 'x', disabled: 'yes' }, 'mcpServers.a.disabled: expected true or false, found "yes"'],
   ])('with the entry %j is refused', async (entry, problem) => {
     const { loaded, problems } = await json({ a: entry });

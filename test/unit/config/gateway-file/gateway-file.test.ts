@@ -95,7 +95,10 @@ inspector: { enabled: false }
       'log_level: loud',
       '3:12: log_level: expected one of fatal, error, warn, info, debug, trace, silent, found "loud"',
     ],
-    ['shutdown_seconds: 5m', '3:19: shutdown_seconds: expected a number >= 0, found "5m"'],
+    [
+      'shutdown_seconds: 5m',
+      '3:19: shutdown_seconds: expected a number >= 0, found "5m"; the unit is in the name; write shutdown_seconds: 300',
+    ],
     ['shutdown_seconds: "5"', '3:19: shutdown_seconds: expected a number >= 0, found "5"'],
     ['shutdown_seconds: -1', '3:19: shutdown_seconds: expected a number >= 0, found -1'],
     ['shutdown_seconds: .inf', '3:19: shutdown_seconds: expected a number <= 2147483, found Infinity'],
