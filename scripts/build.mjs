@@ -67,6 +67,7 @@ const built = [
   await build({ ...program, entryPoints: others }),
 ];
 const addonFiles = shipAddons();
+nameToolServers();
 
 await buildPage(root, join(dist, 'inspector'));
 
@@ -113,4 +114,14 @@ function shipAddons() {
   for (const file of ['index.mjs', 'uws.mjs', ...addons.map((name) => join('bin', name))])
     cpSync(join(root, from, file), join(to, file));
   return [`${from}/index.mjs`];
+}
+
+/** The tool servers as programs with names, which a catalog may say wherever the gateway is: src/own-programs.ts. */
+function nameToolServers() {
+  mkdirSync(join(dist, 'bin'));
+  const named = { files: 'filesystem', browser: 'browser', repos: 'repository-host' };
+  for (const [name, file] of Object.entries(named)) {
+    const text = `#!/usr/bin/env node\nimport '../tool-servers/${file}.js';\n`;
+    writeFileSync(join(dist, 'bin', `actor-gateway-${name}`), text, { mode: 0o755 });
+  }
 }

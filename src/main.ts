@@ -15,6 +15,7 @@ import { complain, print } from './cli/views/output.ts';
 import { printProblems } from './cli/views/problem-lines.ts';
 import { Front } from './http/front.ts';
 import { createLog } from './log.ts';
+import { addOwnPrograms } from './own-programs.ts';
 import { Reloads } from './reloads.ts';
 import { version } from './version.ts';
 
@@ -25,6 +26,7 @@ const LAST_RESORT_MS = 5_000;
 const SAME_SIGNAL_MS = 300;
 
 async function main(): Promise<number | undefined> {
+  addOwnPrograms(process.env);
   const [first, ...rest] = process.argv.slice(2);
   if (first === 'stdio') {
     const { runStdio } = await import('./stdio/run-stdio.ts');

@@ -11,4 +11,176 @@ const code = await runStdio(process.argv.slice(2), [fileURLToPath(import.meta.ur
     return 1;
   },
 );
+import { createLog } from './log.ts';
+import { addOwnPrograms } from './own-programs.ts';
+import { StdioFront } from './stdio/stdio-front.ts';
+import { version } from './version.ts';
+
+// stdout is the protocol's, whatever a package may want to print.
+globalThis.console = new Console(process.stderr, process.stderr);
+
+/**
+ * One second for calls in flight, and 2.5 for processes that do not end by themselves. Clients built on the public
+ * SDK send SIGKILL four seconds after they have closed our stdin.
+ */
+const STOP_SECONDS = 3.5;
+
+/** Whatever still hangs then is a fault. */
+const LAST_RESORT_MS = 250;
+
+/** Ctrl-C reaches a group of processes, and some parents pass it on as well. */
+const SAME_SIGNAL_MS = 300;
+
+interface Program {
+  readonly loaded: Pick<Loaded, 'config' | 'catalog' | 'secrets'>;
+  readonly warnings: readonly string[];
+  readonly state: 'shared' | 'none';
+  readonly server: string | undefined;
+}
+
+async function main(): Promise<number | undefined> {
+  addOwnPrograms(process.env);
+  const parsed = parseStdioOptions(process.argv.slice(2), version);
+  if (parsed.do === 'exit') return parsed.code;
+  try {
+    return await prepared(parsed.options);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    printProblems(error.problems);
+    return 2;
+  }
+}
+
+async function prepared({ target, isPrintConfig }: StdioOptions): Promise<number | undefined> {
+  const { program, files } = await read(target);
+  if (program === undefined) return 2;
+  if (!isPrintConfig) return run(program);
+  for (const warning of program.warnings) complain(`gateway-stdio: warning: ${warning}`);
+  process.stdout.write(desktopEntry(target, fileURLToPath(import.meta.url), files));
+  return 0;
+}
+
+/** What is wrong with the target has been printed when there is no program. Throws ConfigError. */
+async function read(target: StdioTarget): Promise<{ program?: Program; files: readonly string[] }> {
+  if ('url' in target) {
+    const loaded = bridgeTo(target.url, target.headers, givenEnvironment());
+    if (!('problems' in loaded))
+      return { program: { loaded, warnings: loaded.warnings, state: 'none', server: BRIDGED }, files: [] };
+    for (const problem of loaded.problems) complain(`gateway-stdio: ${problem}`);
+    return { files: [] };
+  }
+  const loaded = await loadConfig(target.config, givenEnvironment(), { defaultIsolation: 'session' });
+  const { server } = target;
+  const ids = Object.keys(loaded.catalog.servers);
+  if (server !== undefined && !ids.includes(server)) {
+    complain(
+      `gateway-stdio: --server: there is no server ${JSON.stringify(server)}; ${hintFor(server, ids)}`,
+    );
+    return { files: [] };
+  }
+  const warnings = loaded.warnings.map(formatProblem);
+  return {
+    program: { loaded, warnings, state: 'shared', server },
+    files: [loaded.configPath, loaded.catalogPath].filter((path) => path !== ''),
+  };
+}
+
+/** A reference that the client was to replace in its configuration file, and has passed on as it was, is no value. */
+function givenEnvironment(): Environment {
+  const given = Object.entries(process.env).filter(([name, value]) => value !== `\${${name}}`);
+  return Object.fromEntries(given);
+}
+
+async function run({ loaded, warnings, state, server }: Program): Promise<number | undefined> {
+  const { catalog, secrets } = loaded;
+  const { learn = 'at_start' } = loaded.config;
+  // The front knows the one client, in whose name it has servers started.
+  const config = { ...loaded.config, shutdown_seconds: STOP_SECONDS, learn: 'on_demand' as const };
+  // The logger is there before the gateway, whose redactor it uses.
+  let redact = (line: string) => line;
+  const log = await createLog({ level: config.log_level, fd: 2, redact: (line) => redact(line) });
+  const front = new StdioFront({
+    input: process.stdin,
+    output: process.stdout,
+    server,
+    // With a single server nothing is listed but what that has.
+    isLearning: server === undefined && learn === 'at_start',
+    onEnd: (error) => {
+      if (error !== undefined)
+        log.error({ reason: error.message }, 'the client does not read what it is sent');
+      end('the client has left', error === undefined ? 0 : 1);
+    },
+  });
+  const gateway = new Gateway({
+    config,
+    catalog,
+    secrets,
+    log,
+    version,
+    environment: process.env,
+    parts: [front],
+    state,
+  });
+  front.attach(gateway);
+  redact = (line) => gateway.redactor.redact(line);
+  for (const warning of warnings) log.warn({}, warning);
+
+  process.on('uncaughtException', (error) => fault('uncaught exception', error));
+  process.on('unhandledRejection', (error) => fault('unhandled rejection', error));
+  function fault(what: string, error: unknown): void {
+    log.error({ reason: String((error as Error)?.stack ?? error) }, what);
+    atOnce();
+  }
+
+  function atOnce(): void {
+    gateway.kill();
+    process.exit(1);
+  }
+
+  let isStopping = false;
+  function end(why: string, code: number): void {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ why, shutdown_seconds: STOP_SECONDS }, 'stopping');
+    setTimeout(
+      () => {
+        log.error({}, 'the drain did not end in time');
+        atOnce();
+      },
+      STOP_SECONDS * 1000 + LAST_RESORT_MS,
+    );
+    void gateway
+      .stop()
+      .then(() => front.flush())
+      .then(() => {
+        log.info({ dead_letters: gateway.deadLetters }, 'stopped');
+        process.exit(code);
+      });
+  }
+
+  let signalledAt: number | undefined;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      const before = signalledAt;
+      signalledAt = performance.now();
+      // The first one after the end of stdin only means that the client grows impatient.
+      if (before === undefined && isStopping) front.cutShort();
+      else if (before === undefined) end(signal, 0);
+      else if (signalledAt - before > SAME_SIGNAL_MS) atOnce();
+    });
+  }
+
+  await gateway.start();
+  log.info({ servers: gateway.servers.all().length, version }, 'gateway is ready');
+  gateway.whenFailed((error) => {
+    log.error({ reason: (error as Error).message }, 'the gateway has failed');
+    process.exit(1);
+  });
+  return undefined;
+}
+
+const code = await main().catch((error: unknown) => {
+  complain(error);
+  return 1;
+});
 if (code !== undefined) process.exit(code);

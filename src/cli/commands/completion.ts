@@ -21,7 +21,7 @@ Exit codes: 0 done, 2 wrong usage`;
 export async function completion(args: readonly string[], version: string): Promise<number> {
   const parsed = parseProgram<Shell>(
     {
-      name: 'gateway-http completion',
+      name: 'actor-gateway completion',
       description: sentenceOf('completion'),
       version,
       after,

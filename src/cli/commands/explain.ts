@@ -19,9 +19,9 @@ A field is named from its kind on, with dots: gateway.limits.body_bytes. Lists a
 catalog.servers.command. Where a field differs by type, the type may stand there: trigger.spec.config.Schedule.
 
 Examples:
-  node dist/main.js explain
-  node dist/main.js explain gateway.limits.body_bytes
-  node dist/main.js explain trigger.spec.config.Schedule
+  actor-gateway explain
+  actor-gateway explain gateway.limits.body_bytes
+  actor-gateway explain trigger.spec.config.Schedule
 
 Exit codes: 0 done, 2 there is no such field, or wrong usage`;
 
@@ -29,7 +29,7 @@ Exit codes: 0 done, 2 there is no such field, or wrong usage`;
 export async function explain(args: readonly string[], version: string): Promise<number> {
   const parsed = parseProgram<Options>(
     {
-      name: 'gateway-http explain',
+      name: 'actor-gateway explain',
       description: sentenceOf('explain'),
       version,
       after,

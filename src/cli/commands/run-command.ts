@@ -55,6 +55,7 @@ export async function runCommand(name: string, args: readonly string[], version:
     if (name === 'validate') return await (await import('./validate.ts')).validate(args, version);
     if (name === 'connect') return await (await import('../connect/connect.ts')).connect(args, version);
     if (name === 'completion') return await (await import('./completion.ts')).completion(args, version);
+    if (name === 'init') return await (await import('../init/init.ts')).init(args, version);
     if (name === 'explain') return await (await import('./explain.ts')).explain(args, version);
     if (name === 'register') return await (await import('./register.ts')).register(args, version);
     if (name === 'tools' || name === 'call' || name === 'resources' || name === 'prompts')

@@ -1,0 +1,86 @@
+// `init`: from nothing to a gateway that can be started. It asks a few questions on a terminal, writes commented files, and
+// says which two commands come next.
+
+import { join, resolve } from 'node:path';
+import { UsageError } from '../api/target-options.ts';
+import { parseProgram } from '../command.ts';
+import { sentenceOf } from '../command-list.ts';
+import { print } from '../views/output.ts';
+import { printable } from '../views/terminal-text.ts';
+import { defaults, newFiles, sampleRequest, variablesOf, type Wishes } from './new-files.ts';
+import { askWishes } from './questions.ts';
+import { makeFolder, refuseExisting, writeAll } from './write-files.ts';
+
+interface Options {
+  readonly folder: string;
+  readonly isWithoutQuestions: boolean;
+}
+
+const after = `
+It writes gateway.yaml, catalog.yaml and what they name. What is there is never written over: a second time is refused.
+
+Examples:
+  actor-gateway init
+  actor-gateway init --yes my-gateway
+
+Exit codes: 0 done, 2 there is such a file, or wrong usage`;
+
+/** Gives the exit code. */
+export async function init(args: readonly string[], version: string): Promise<number> {
+  const parsed = parseProgram<Options>(
+    {
+      name: 'actor-gateway init',
+      description: sentenceOf('init'),
+      version,
+      after,
+      declare: (command) =>
+        command
+          .argument('[folder]', 'where to write; made where it is not there', '.')
+          .option('-y, --yes', 'ask nothing, and take what an empty answer would mean'),
+      read: (command) => ({
+        folder: command.args[0] ?? '.',
+        isWithoutQuestions: command.opts<{ yes?: boolean }>().yes === true,
+      }),
+    },
+    args,
+  );
+  if (parsed.do === 'exit') return parsed.code;
+  const { folder, isWithoutQuestions } = parsed.options;
+  // Before anybody answers five questions for nothing.
+  refuseExisting(folder, newFiles(defaults).slice(0, 2));
+  const wishes = isWithoutQuestions ? defaults : await asked(folder);
+  const files = newFiles(wishes);
+  refuseExisting(folder, files);
+  if (wishes.files !== undefined) makeFolder(resolve(folder, wishes.files));
+  const written = writeAll(resolve(folder), files, variablesOf(wishes));
+  await print(
+    `${[`written: ${written.map((path) => printable(join(folder, path))).join(', ')}`, ...nextSteps(folder, wishes)].join('\n')}\n`,
+  );
+  return 0;
+}
+
+function asked(folder: string): Promise<Wishes> {
+  if (process.stdin.isTTY && process.stdout.isTTY) return askWishes(folder);
+  throw new UsageError('init asks its questions on a terminal, and this is none; --yes takes the defaults');
+}
+
+function nextSteps(folder: string, { files, listen, hasTriggers, hasKey }: Wishes): string[] {
+  const config = shellWord(join(folder, 'gateway.yaml'));
+  const second =
+    files === defaults.files
+      ? `actor-gateway call files read_text_file path=hello.txt --config ${config}`
+      : `actor-gateway servers --config ${config}`;
+  return [
+    ...(hasKey ? ['The key is in .env, which nobody else may read.'] : []),
+    '',
+    'Next, and in another terminal once it runs:',
+    `  actor-gateway --config ${config}`,
+    `  ${second}`,
+    ...(hasTriggers ? ['The webhook answers', `  ${sampleRequest(listen)}`] : []),
+    '',
+    'Servers that a client of yours has already: actor-gateway import. A client for this gateway: actor-gateway connect.',
+  ];
+}
+
+const shellWord = (text: string): string =>
+  /^[\w./~@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
