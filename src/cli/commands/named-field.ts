@@ -14,6 +14,7 @@ import {
 } from '../../../config/json-schema/schema-fields.ts';
 import { suggest } from '../../../config/reader/suggest.ts';
 import { UsageError } from '../api/target-options.ts';
+import { fittingWords } from '../completion/fitting-words.ts';
 import { meaningOf } from '../views/field-views.ts';
 
 export const kindMeanings: Readonly<Record<Kind, string>> = {
@@ -61,8 +62,8 @@ function fitting(
   rows: readonly (readonly [string, string])[],
   words: string,
   fieldOf: (path: string) => Field | undefined,
-): (readonly [string, string])[] {
-  const fits = rows.filter(([path]) => path.toLowerCase().startsWith(words.toLowerCase()));
+): readonly (readonly [string, string])[] {
+  const fits = fittingWords(words, rows);
   const [only, ...others] = fits;
   if (only === undefined || others.length > 0) return fits;
   const field = fieldOf(only[0]);

@@ -14,6 +14,7 @@ import { withGateway } from '../chat/with-gateway.ts';
 import { declaredBy, type Parsed, parseProgram } from '../command.ts';
 import { commandHelp, commandList } from '../command-list.ts';
 import { asInvoked } from '../program-name.ts';
+import type { Grammar } from '../completion/completed.ts';
 import { parseOptions } from '../options.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
@@ -104,7 +105,12 @@ function verbsOf(name: string): string[] {
 /** For a shell, which shows what may stand next. */
 async function complete(words: readonly string[], version: string): Promise<number> {
   const { answerShell } = await import('../completion/answer.ts');
-  return answerShell(words, {
+  return answerShell(words, grammar(version));
+}
+
+/** All commands, as they declare themselves. */
+export function grammar(version: string): Grammar {
+  return {
     commands: Object.entries(commandList).map(([name, { description }]) => [name, description]),
     verbsOf: (name) =>
       verbsOf(name).map((verb) => [verb, (operations[`${name} ${verb}`] as Operation).description]),
@@ -113,7 +119,7 @@ async function complete(words: readonly string[], version: string): Promise<numb
       if (!Object.hasOwn(commandList, name)) return Promise.resolve(undefined);
       return declaredBy(() => runCommand(name, [...verb, '--help'], version));
     },
-  });
+  };
 }
 
 function verbHelp(name: string, verbs: readonly string[]): string {

@@ -4,6 +4,7 @@
 // CMP1  whatever the words are, there is an answer, and nothing is run.
 
 import type { Argument, Command, Option } from 'commander';
+import { fittingWords } from './fitting-words.ts';
 import { type Noun, placeholderNoun, wordsIn } from './value-nouns.ts';
 
 /** A word with what it is for, which some shells show. */
@@ -153,6 +154,5 @@ async function valuesOf(
 const plain = (word: string): Candidate => [word, ''];
 
 function beginning(word: string, candidates: readonly Candidate[]): Completed {
-  const fits = candidates.filter(([each]) => each.toLowerCase().startsWith(word.toLowerCase()));
-  return { mode: 'words', candidates: fits };
+  return { mode: 'words', candidates: fittingWords(word, candidates) };
 }

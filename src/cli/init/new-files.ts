@@ -150,7 +150,7 @@ spec:
 /** A command line that the trigger answers. */
 export function sampleRequest(listen: string): string {
   const proof = isPrivate(listen) ? '' : ` -H "X-Hello-Key: $HELLO_KEY"`;
-  return `curl${proof} --json '{"text":"hello"}' ${urlOf(parseListenAddr(listen))}/webhook/hello`;
+  return `curl${proof} -H 'content-type: application/json' -d '{"text":"hello"}' ${urlOf(parseListenAddr(listen))}/webhook/hello`;
 }
 
 const AGENT = `# An agent that answers by the rules of a file, without a model and without a key. With a model it is, for example:

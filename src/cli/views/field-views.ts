@@ -66,7 +66,8 @@ function tellingLines(
 }
 
 function memberTable(members: readonly Field[], width: number | undefined): string[] {
-  const hasTypes = members.some((member) => typesFor(member) !== '');
+  // Where all are for one type, that was asked for.
+  const hasTypes = new Set(members.map(typesFor)).size > 1;
   const columns: Column<Field>[] = [
     { title: 'FIELD', text: ({ path }) => path.at(-1) ?? '' },
     { title: 'TYPE', text: (member) => shortType(member) },
@@ -92,9 +93,11 @@ function shortType({ tellings, kind }: Field): string {
   const told = [...new Set(words.filter((each) => each !== ANYTHING))];
   if (told.length > 1) return 'by type';
   const [full = ANYTHING] = told;
+  const plain = /^(?:a(?: whole)? number|text)/.exec(full)?.[0];
+  if (plain !== undefined && !full.includes(' or ')) return plain;
   if (full.length <= MOST_WORDS) return full;
   if (full.startsWith('one of ')) return 'one of several';
-  return /^(?:a list|a mapping|a whole number|a number|text)/.exec(full)?.[0] ?? shorten(full);
+  return /^(?:a list|a mapping|text)/.exec(full)?.[0] ?? shorten(full);
 }
 
 function shortDefault({ isRequired, tellings }: Field): string {

@@ -1,0 +1,122 @@
+// Completion as the commands declare it: every one of them, whatever is typed.
+
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { commandList } from '../../../../src/cli/command-list.ts';
+import { grammar } from '../../../../src/cli/commands/run-command.ts';
+import { gluedWords } from '../../../../src/cli/completion/answer.ts';
+import { completed, type NamesOf } from '../../../../src/cli/completion/completed.ts';
+import { placeholderNoun, wordsIn } from '../../../../src/cli/completion/value-nouns.ts';
+
+const all = grammar('0.0.0');
+const noNames: NamesOf = () => Promise.resolve([]);
+
+/** Names that say what was asked for. */
+const names: NamesOf = async (noun, _, { args, options }) => [
+  [`${noun}-of-${args.map(({ word }) => word).join('+')}-${[...options.keys()].join('+')}`, ''],
+];
+
+async function words(typed: readonly string[], namesOf = noNames): Promise<readonly string[]> {
+  const { mode, candidates } = await completed(typed, all, namesOf);
+  return mode === 'words' ? candidates.map(([word]) => word) : [`(${mode})`];
+}
+
+const commands = Object.keys(commandList).flatMap((name) => {
+  const verbs = all.verbsOf(name).map(([verb]) => [name, verb]);
+  return verbs.length === 0 ? [[name]] : verbs;
+});
+
+describe('completion', () => {
+  test.each(commands)('knows the options of %s %s without being told of it', async (...name) => {
+    const given = name.filter((word) => word !== undefined);
+    const command = await all.declared(given);
+    const help = command?.helpInformation() ?? '';
+    const told = [...help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, option]) => option);
+    expect(told).toContain('--help');
+    expect([...(await words([...given, '-']))].sort()).toEqual([...told].sort());
+  });
+
+  test('of the first word gives all commands, and the options of the program after a dash', async () => {
+    expect(await words([''])).toEqual(Object.keys(commandList));
+    expect(await words(['vali'])).toEqual(['validate']);
+    expect(await words(['--ch'])).toEqual(['--check']);
+    expect(await words(['--config', ''])).toEqual(['(files)']);
+    expect(await words(['nonsense', ''])).toEqual([]);
+  });
+
+  test('of a command with verbs gives those, and then what the verb takes', async () => {
+    expect(await words(['approvals', ''])).toEqual(['list', 'show', 'approve', 'deny']);
+    expect(await words(['approvals', '-'])).toEqual(['--help']);
+    expect(await words(['runs', 'list', '--kind', ''])).toEqual(['agent', 'fleet', 'flow', 'command']);
+    expect(await words(['runs', 'list', '--kind=f'])).toEqual(['--kind=fleet', '--kind=flow']);
+    expect(await words(['top', '--sort', 'l'])).toEqual(['latency']);
+    expect(await words(['completion', ''])).toEqual(['bash', 'zsh', 'fish']);
+    expect(await words(['validate', '-f', ''])).toEqual(['(files)']);
+    expect(await words(['init', ''])).toEqual(['(folders)']);
+  });
+
+  test('asks for names with what was given before', async () => {
+    expect(await words(['servers', ''], names)).toEqual(['server-of--']);
+    expect(await words(['stop', '--url', 'http://x', ''], names)).toEqual(['server-of----url']);
+    expect(await words(['run', 'trigger', ''], names)).toEqual(['trigger-of--']);
+    expect(await words(['runs', 'list', '--flow', ''], names)).toEqual(['flow-of--']);
+    expect(await words(['deliveries', 'replay', 'one', ''], names)).toEqual(['delivery-of-one-']);
+    expect(await words(['explain', ''], names)).toEqual(['field-of--']);
+    expect(await words(['servers', 'one', ''], names)).toContain('--json');
+    expect(await words(['servers', '--json', '-'], names)).not.toContain('--json');
+  });
+
+  test('CMP1: answers whatever the words are, and runs nothing', async () => {
+    const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    try {
+      const known = commands.flat().concat(Object.keys(commandList));
+      const option = fc.constantFrom(
+        '--',
+        '-',
+        '--json',
+        '--url',
+        '-f',
+        '--config=x',
+        '--help',
+        '-c',
+        '=',
+        ':',
+      );
+      const word = fc.oneof(fc.constantFrom(...known), option, fc.string());
+      await fc.assert(
+        fc.asyncProperty(fc.array(word, { maxLength: 6 }), async (typed) => {
+          await completed(typed, all, names);
+          await completed(gluedWords(typed).words, all, noNames);
+        }),
+        { numRuns: 300 },
+      );
+      expect(said).not.toHaveBeenCalled();
+    } finally {
+      said.mockRestore();
+    }
+  });
+});
+
+test('what bash has taken apart is one word again, of which it replaces the end', () => {
+  expect(gluedWords(['--url', 'http', ':', '//127.0.0.1', ':', '80', 'x'])).toEqual({
+    words: ['--url', 'http://127.0.0.1:80', 'x'],
+    skip: 0,
+  });
+  expect(gluedWords(['runs', 'list', '--kind', '=', 'f'])).toEqual({
+    words: ['runs', 'list', '--kind=f'],
+    skip: 7,
+  });
+  expect(gluedWords(['runs', 'list', '--kind', '='])).toMatchObject({ words: ['runs', 'list', '--kind='] });
+});
+
+test('what a value names is read off the help', () => {
+  expect(placeholderNoun('id', 'id of a server, as the catalog has it')).toBe('server');
+  expect(placeholderNoun('name', 'only of this agent', 'agent')).toBe('agent');
+  expect(placeholderNoun('triggers', 'names of triggers; without any, all')).toBe('trigger');
+  expect(placeholderNoun('tool', 'a tool of the server')).toBe('tool');
+  expect(placeholderNoun('text', 'what to say to an agent', 'text')).toBeUndefined();
+  expect(placeholderNoun('constructor', '__proto__')).toBeUndefined();
+  expect(wordsIn('only these, by commas: queued, running, done')).toEqual(['queued', 'running', 'done']);
+  expect(wordsIn('one of a, b or c; all without it')).toEqual(['a', 'b', 'c']);
+  expect(wordsIn('a time, or a while ago such as 15m')).toEqual([]);
+});
