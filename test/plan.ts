@@ -31,6 +31,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/try',
     'cli/register',
     'cli/flow-commands',
+    'cli/setting-up',
     'cli/connect',
     'cli/mcp-commands',
     'cli/mcp-commands-in-a-terminal',

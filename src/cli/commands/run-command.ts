@@ -13,9 +13,10 @@ import {
 import { withGateway } from '../chat/with-gateway.ts';
 import { declaredBy, type Parsed, parseProgram } from '../command.ts';
 import { commandHelp, commandList } from '../command-list.ts';
-import { asInvoked } from '../program-name.ts';
 import type { Grammar } from '../completion/completed.ts';
 import { parseOptions } from '../options.ts';
+import { asInvoked } from '../program-name.ts';
+import { parseStdioOptions } from '../stdio-options.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
 import { printable } from '../views/terminal-text.ts';
@@ -116,7 +117,11 @@ export function grammar(version: string): Grammar {
       verbsOf(name).map((verb) => [verb, (operations[`${name} ${verb}`] as Operation).description]),
     declared: ([name, ...verb]) => {
       if (name === undefined) return declaredBy(() => parseOptions([], version));
-      if (!Object.hasOwn(commandList, name)) return Promise.resolve(undefined);
+      // Begun by main.ts, apart from the others.
+      if (name === 'stdio') return declaredBy(() => parseStdioOptions([], version));
+      const verbs = verbsOf(name);
+      const isCommand = verbs.length === 0 ? Object.hasOwn(commandList, name) : verbs.includes(verb[0] ?? '');
+      if (!isCommand) return Promise.resolve(undefined);
       return declaredBy(() => runCommand(name, [...verb, '--help'], version));
     },
   };

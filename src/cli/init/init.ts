@@ -4,7 +4,8 @@
 import { join, resolve } from 'node:path';
 import { UsageError } from '../api/target-options.ts';
 import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import { commandList, sentenceOf } from '../command-list.ts';
+import { asInvoked } from '../program-name.ts';
 import { print } from '../views/output.ts';
 import { printable } from '../views/terminal-text.ts';
 import { defaults, newFiles, sampleRequest, variablesOf, type Wishes } from './new-files.ts';
@@ -53,9 +54,8 @@ export async function init(args: readonly string[], version: string): Promise<nu
   refuseExisting(folder, files);
   if (wishes.files !== undefined) makeFolder(resolve(folder, wishes.files));
   const written = writeAll(resolve(folder), files, variablesOf(wishes));
-  await print(
-    `${[`written: ${written.map((path) => printable(join(folder, path))).join(', ')}`, ...nextSteps(folder, wishes)].join('\n')}\n`,
-  );
+  const paths = written.map((path) => printable(join(folder, path)));
+  await print(`written: ${paths.join(', ')}\n\n${nextSteps(folder, wishes)}\n`);
   return 0;
 }
 
@@ -64,23 +64,28 @@ function asked(folder: string): Promise<Wishes> {
   throw new UsageError('init asks its questions on a terminal, and this is none; --yes takes the defaults');
 }
 
-function nextSteps(folder: string, { files, listen, hasTriggers, hasKey }: Wishes): string[] {
+/** The program is called as it was called just now. */
+function nextSteps(folder: string, { files, listen, hasTriggers, hasKey }: Wishes): string {
   const config = shellWord(join(folder, 'gateway.yaml'));
-  const second =
-    files === defaults.files
-      ? `actor-gateway call files read_text_file path=hello.txt --config ${config}`
-      : `actor-gateway servers --config ${config}`;
-  return [
+  const first =
+    files === defaults.files && isThere('call')
+      ? 'call files read_text_file path=hello.txt'
+      : files === undefined
+        ? 'servers'
+        : 'servers files';
+  const lines = [
     ...(hasKey ? ['The key is in .env, which nobody else may read.'] : []),
-    '',
     'Next, and in another terminal once it runs:',
     `  actor-gateway --config ${config}`,
-    `  ${second}`,
-    ...(hasTriggers ? ['The webhook answers', `  ${sampleRequest(listen)}`] : []),
-    '',
-    'Servers that a client of yours has already: actor-gateway import. A client for this gateway: actor-gateway connect.',
+    `  actor-gateway ${first} --config ${config}`,
+    ...(hasTriggers ? ['The webhook answers:', `  ${sampleRequest(listen)}`] : []),
+    ...(isThere('import') ? ['Servers that a client of yours has already:', '  actor-gateway import'] : []),
+    ...(isThere('connect') ? ['A client that is to use this gateway:', '  actor-gateway connect'] : []),
   ];
+  return asInvoked(lines.join('\n'));
 }
+
+const isThere = (command: string): boolean => Object.hasOwn(commandList, command);
 
 const shellWord = (text: string): string =>
   /^[\w./~@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -88,7 +88,7 @@ describe('completion', () => {
           await completed(typed, all, names);
           await completed(gluedWords(typed).words, all, noNames);
         }),
-        { numRuns: 300 },
+        { numRuns: 150 },
       );
       expect(said).not.toHaveBeenCalled();
     } finally {
