@@ -1,7 +1,7 @@
 // What people write by habit from other programs, and what it is called here: `port: 8080` is `listen_addr: 127.0.0.1:8080`.
 // The tables are beside the schemas of their files (gateway-habits.ts, entry-habits.ts).
 //
-// HB1 (A9)  advice repeats numbers, names of loopback and words of a list; no other text of a file.
+// HAB1 (A9)  advice repeats numbers, names of loopback and words of a list; no other text of a file.
 
 import type { YamlTree } from './yaml-tree.ts';
 

@@ -18,7 +18,8 @@ export async function answerShell(
   return 0;
 }
 
-function linesOf({ mode, candidates }: Completed, skip: number): string[] {
+/** `skip` characters of each word are there already, and stay. */
+export function linesOf({ mode, candidates }: Completed, skip: number): string[] {
   const good = candidates.filter(([word]) => word !== '' && !/[\p{C}\u2028\u2029]/u.test(word));
   return [mode, ...good.map(([word, meaning]) => `${word.slice(skip)}\t${meaning.replace(/\s+/g, ' ')}`)];
 }

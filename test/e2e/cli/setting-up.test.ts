@@ -60,7 +60,7 @@ async function bashOffers(
 }
 
 describe('init', () => {
-  test('with its defaults leads to a first call; a second time is refused; bash completes the names there are', async () => {
+  test('INI1: with its defaults leads to a first call; a second time is refused; bash completes the names there are', async () => {
     const home = join(folder, 'mine');
     const first = await runMain(['init', '--yes', home]);
     expect([first.code, first.stderr]).toEqual([0, '']);

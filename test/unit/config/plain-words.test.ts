@@ -83,10 +83,13 @@ describe('a field as other programs call it', () => {
       'command: x, args: "-t hunter2"',
       'args: expected a list, found text; write each argument as an item: args: [first, "second one"]',
     ],
-  ])('of an entry, as in { %s }, is told by its name here, and no value is repeated', async (entry, said) => {
-    const { lines } = await folder.loadCatalog(`servers:\n  a: { ${entry} }\n`);
-    expect(lines.map((each) => each.replace(/^catalog\.yaml:2:\d+: servers\.a\./, ''))).toEqual([said]);
-  });
+  ])(
+    'HAB1: of an entry, as in { %s }, is told by its name here, and no value is repeated',
+    async (entry, said) => {
+      const { lines } = await folder.loadCatalog(`servers:\n  a: { ${entry} }\n`);
+      expect(lines.map((each) => each.replace(/^catalog\.yaml:2:\d+: servers\.a\./, ''))).toEqual([said]);
+    },
+  );
 
   test('as an id with a space is told with the id that it could be', async () => {
     const { lines } = await folder.loadCatalog('servers:\n  "my server": { command: x }\n');

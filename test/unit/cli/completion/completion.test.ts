@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { commandList } from '../../../../src/cli/command-list.ts';
 import { grammar } from '../../../../src/cli/commands/run-command.ts';
-import { gluedWords } from '../../../../src/cli/completion/answer.ts';
+import { gluedWords, linesOf } from '../../../../src/cli/completion/answer.ts';
 import { completed, type NamesOf } from '../../../../src/cli/completion/completed.ts';
 import { placeholderNoun, wordsIn } from '../../../../src/cli/completion/value-nouns.ts';
 
@@ -107,6 +107,13 @@ test('what bash has taken apart is one word again, of which it replaces the end'
     skip: 7,
   });
   expect(gluedWords(['runs', 'list', '--kind', '='])).toMatchObject({ words: ['runs', 'list', '--kind='] });
+});
+
+test('CMP2: a name that a terminal would obey, or that would be two lines, is no candidate', () => {
+  const candidates = ['good one', 'two\nlines', '\u001b]0;x\u0007', 'a\u202eb', ''].map(
+    (name) => [name, 'a\tb'] as const,
+  );
+  expect(linesOf({ mode: 'words', candidates }, 0)).toEqual(['words', 'good one\ta b']);
 });
 
 test('what a value names is read off the help', () => {
