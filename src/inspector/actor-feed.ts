@@ -32,8 +32,11 @@ export class ActorFeed {
   #steps = 0;
   /** The last known state of each actor, as JSON: to tell a step that changed it from one that did not. */
   readonly #states = new WeakMap<AnyActorRef, string>();
-  /** Where events came from, and in which order; the snapshot that an event led to tells neither. */
-  readonly #origins = new WeakMap<object, Pick<Step, 'n' | 'source'>>();
+  /**
+   * Where events came from, when, and in which order; the snapshot that an event led to tells none of it. Of an event that led to
+   * another the snapshot comes after that of the other: by their times the two would stand in the wrong order.
+   */
+  readonly #origins = new WeakMap<object, Pick<Step, 'n' | 'source' | 'at'>>();
   #count = 0;
   #recent: RecentStep[] = [];
   #dropped = 0;
@@ -93,6 +96,7 @@ export class ActorFeed {
       this.#origins.set(inspected.event, {
         n: this.#count++,
         source: inspected.sourceRef?.sessionId ?? null,
+        at: Date.now(),
       });
       return;
     }
@@ -102,8 +106,8 @@ export class ActorFeed {
     const isChange = this.#states.get(ref) !== text;
     this.#states.set(ref, text);
     const { event } = inspected;
-    const { n, source } = this.#origins.get(event) ?? { n: this.#count++, source: null };
-    this.#note(ref, { n, event: event.type, source, state: isChange ? state : null, at: Date.now() });
+    const origin = this.#origins.get(event) ?? { n: this.#count++, source: null, at: Date.now() };
+    this.#note(ref, { ...origin, event: event.type, state: isChange ? state : null });
   }
 
   #note(ref: AnyActorRef, step: Step): void {

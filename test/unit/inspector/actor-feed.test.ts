@@ -116,6 +116,22 @@ describe('a feed of actors', () => {
     expect(feed.tree().recent.map(({ event }) => event)).toEqual(['tell', 'flip']);
   });
 
+  test('gives a step the time at which its event came, so that times go on as the steps do', () => {
+    const root = familyOf(1);
+    const { feed, tick } = watched(root);
+    let clock = 0;
+    const now = vi.spyOn(Date, 'now').mockImplementation(() => ++clock);
+    try {
+      for (let turn = 0; turn < 5; turn += 1) root.send({ type: 'tell', index: 0, secret: '' });
+      tick();
+      const times = feed.tree().recent.map(({ at }) => at);
+      expect(times).toHaveLength(10);
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+    } finally {
+      now.mockRestore();
+    }
+  });
+
   test('sends at most ten frames a second, each actor once in each (AF1)', () => {
     const root = familyOf(3);
     const { frames } = watched(root);
