@@ -2,7 +2,8 @@
 // tree: booted last, drained first.
 //
 // FR1  every request passes, in this order: Host and Origin, who asks, route, method, limits; /health only what it must. A
-//     webhook passes nothing but its own checks, and the inspector has an access of its own in the place of the key. Who
+//     webhook passes nothing but its own checks, the inspector has an access of its own in the place of the key, and a
+//     browser at `/` is led on without one (FD1). Who
 //     has to be asked for is waited for; meanwhile nothing of the request is looked at, and its body has a bound (UB1).
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
@@ -20,6 +21,7 @@ import { ApiKey } from './api-key.ts';
 import { BodyBudget } from './body/body-budget.ts';
 import { whenKnown } from './body/unproven-body.ts';
 import { closing } from './closing.ts';
+import { isAtFrontDoor, openFrontDoor } from './front-door.ts';
 import { Identification, refuse } from './identification.ts';
 import { listen } from './listener/listen.ts';
 import { Readers } from './listener/readers.ts';
@@ -236,6 +238,10 @@ export class Front implements Part {
       return this.#inspector.handle(context);
     }
     if (isHealth) return this.#dispatch(route, context);
+    if (isAtFrontDoor(request)) {
+      openFrontDoor(context, this.#inspector !== undefined);
+      return undefined;
+    }
     const verdict = this.#identification.of(headers);
     if (!(verdict instanceof Promise)) return this.#identified(verdict, route, context);
     reply.limitBody(this.#unproven);

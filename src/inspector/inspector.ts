@@ -13,10 +13,10 @@
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
 //   GET  /inspector/dead-deliveries     the last events that were given up, without what came in them
 //   GET  /inspector/waiting-deliveries  the last that are parked, with what they wait for
-//   GET  /inspector/runs, /approvals, /agents   all of these; /inspector/runs/ID one run, and …/feed tells of it as it goes on;
-//        /inspector/flows/NAME one flow
+//   GET  /inspector/runs, /deliveries, /approvals, /agents   all of these; /inspector/runs/ID one run, and …/feed tells of it as it
+//        goes on; /inspector/deliveries/ID one delivery, /inspector/flows/NAME one flow
 //   POST /inspector/servers/ID/start, …/stop, /inspector/triggers/NAME/pause, …/resume, /inspector/runs/ID/cancel, …/retry,
-//        /inspector/approvals/ID/approve, …/deny, and /inspector/reload, with inspector.commands only
+//        /inspector/deliveries/ID/replay, …/discard, /inspector/approvals/ID/approve, …/deny, and /inspector/reload, with inspector.commands only
 //
 // IN1  without the key nothing is served but the form that asks for it and what that is made of.
 
@@ -138,14 +138,23 @@ export class Inspector {
   }
 
   #enter(context: ExchangeContext, body: Buffer | undefined): void {
-    const form = body === undefined || body.length > MAX_FORM_BYTES ? undefined : body.toString('utf8');
-    const key = new URLSearchParams(form).get('key') ?? '';
-    const cookie = this.#access.cookieFor(key);
-    if (cookie === undefined) void this.#file(context, 403, 'key-wrong.html');
-    else {
-      const location = viewIn(context.request.headers.referer);
-      context.reply.send(303, [...securityHeaders, ['set-cookie', cookie], ['location', location]]);
-    }
+    const text = body === undefined || body.length > MAX_FORM_BYTES ? undefined : body.toString('utf8');
+    const form = new URLSearchParams(text);
+    const cookie = this.#access.cookieFor(form.get('key') ?? '');
+    const view = viewOf(form.get('view') ?? '') ?? viewIn(context.request.headers.referer);
+    if (cookie === undefined) void this.#wrongKey(context, view);
+    else
+      context.reply.send(303, [
+        ...securityHeaders,
+        ['set-cookie', cookie],
+        ['location', view ?? '/inspector'],
+      ]);
+  }
+
+  /** The form once more. It comes from another address than the first one did, so that it must know itself which view was wanted. */
+  async #wrongKey(context: ExchangeContext, view: string | undefined): Promise<void> {
+    const field = view === undefined ? '' : `<input type="hidden" name="view" value="${escaped(view)}">`;
+    await this.#file(context, 403, 'key-wrong.html', (html) => html.replace('<!-- view -->', () => field));
   }
 
   /** Begins a stream for one more who watches; what `begin` gives ends it when the client goes away. */
@@ -170,7 +179,7 @@ export class Inspector {
       else if (act === undefined)
         context.error(
           404,
-          'there is no such server, trigger, run or approval, or nothing like that to be done with it',
+          'there is no such server, trigger, run, delivery or approval, or nothing like that to be done with it',
         );
       else context.json(200, await act(), securityHeaders);
     } catch (error) {
@@ -197,7 +206,7 @@ export class Inspector {
       if (server === undefined || (verb !== 'start' && verb !== 'stop')) return undefined;
       return async () => {
         await server[verb]();
-        return numbersOf(server);
+        return numbersOf(server, this.#gateway.redactor);
       };
     }
     const trigger = head === 'triggers' ? this.#automation?.triggers.get(name) : undefined;
@@ -270,19 +279,34 @@ export class Inspector {
     }
   }
 
-  async #file(context: ExchangeContext, status: number, name: string): Promise<void> {
+  async #file(
+    context: ExchangeContext,
+    status: number,
+    name: string,
+    change?: (text: string) => string,
+  ): Promise<void> {
     const file = await this.#files.read(name);
     if (file === undefined) context.error(404, 'this build of the gateway has no inspector page');
     else
       context.reply.send(
         status,
         context.headers([...securityHeaders, ['content-type', file.type]]),
-        file.bytes,
+        change === undefined ? file.bytes : change(file.bytes.toString('utf8')),
       );
   }
 }
 
 /** The view that the key was asked for: whoever follows a link to it gets there. */
-function viewIn(referer = ''): string {
-  return /^https?:\/\/[^/]+(\/inspector\/view\/[\w%.~/-]{1,500})$/.exec(referer)?.[1] ?? '/inspector';
+function viewIn(referer = ''): string | undefined {
+  return viewOf(/^https?:\/\/[^/]+(\/.*)$/.exec(referer)?.[1] ?? '');
 }
+
+/** A path that is one of a view. */
+function viewOf(path: string): string | undefined {
+  return /^\/inspector\/view\/[\w%.~!*'()/-]{1,500}(\?[\w%.~!*'()+=&-]{0,500})?$/.test(path)
+    ? path
+    : undefined;
+}
+
+/** Such a path as the value of an attribute: of what means something in HTML it has only this. */
+const escaped = (path: string) => path.replaceAll('&', '&amp;');
