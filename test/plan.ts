@@ -166,8 +166,10 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'the page of the inspector; its addresses and streams have tests of their own': [
     'inspector/inspector',
     'inspector/inspector-automation',
+    'inspector/inspector-axe',
     'inspector/inspector-connect',
     'inspector/inspector-flows',
+    'inspector/inspector-overview',
     'inspector/inspector-runs',
     'inspector/inspector-tools',
   ],

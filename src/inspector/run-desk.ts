@@ -1,4 +1,4 @@
-// What the inspector answers about runs, approvals, agents, fleets and flows, and what may be done with them. Loaded when a page asks: a gateway without
+// What the inspector answers about runs, deliveries, approvals, agents, fleets and flows, and what may be done with them. Loaded when a page asks: a gateway without
 // triggers has none of it in memory.
 //
 // RDK1  at most MAX_VIEWERS pages watch a run at a time: a page that opens streams in a loop must not use up the listener (A8).
@@ -13,6 +13,7 @@ import type { Target } from '../../config/resources/triggers/target.ts';
 import type { HttpStream } from '../http/listener/seam.ts';
 import { agentRows } from './agent-rows.ts';
 import { ApprovalDesk } from './approval-desk.ts';
+import { DeliveryDesk } from './delivery-desk.ts';
 import { fleetRow, flowDrawing, flowRow } from './plan-rows.ts';
 import { runDetails, runRow, stepRow } from './run-rows.ts';
 import { RunViewer } from './run-viewer.ts';
@@ -25,12 +26,14 @@ export class RunDesk {
   readonly #gateway: Gateway;
   readonly #automation: Automation;
   readonly #approvals: ApprovalDesk;
+  readonly #deliveries: DeliveryDesk;
   readonly #viewers = new Set<RunViewer>();
 
   constructor(gateway: Gateway, automation: Automation) {
     this.#gateway = gateway;
     this.#automation = automation;
     this.#approvals = new ApprovalDesk(automation.approvals, gateway.redactor);
+    this.#deliveries = new DeliveryDesk(automation, gateway.redactor);
   }
 
   /** What is asked for by GET; undefined where nothing is. Rejects as what it asks does. */
@@ -38,6 +41,8 @@ export class RunDesk {
     if (head === 'agents' && id === undefined) return this.#agents();
     if (head === 'approvals' && id === undefined) return this.#approvals.list(query);
     if (head === 'flows' && id !== undefined) return this.#flow(id);
+    if (head === 'deliveries')
+      return id === undefined ? this.#deliveries.list(query) : this.#deliveries.one(id);
     if (head !== 'runs') return undefined;
     return id === undefined ? this.#list(query) : this.#one(id, query);
   }
@@ -50,6 +55,8 @@ export class RunDesk {
   ): (() => Promise<object>) | undefined {
     if (head === 'approvals' && (verb === 'approve' || verb === 'deny'))
       return () => this.#approvals.decide(id, verb, body, principal);
+    if (head === 'deliveries' && (verb === 'replay' || verb === 'discard'))
+      return () => this.#deliveries.act(id, verb);
     if (head !== 'runs' || (verb !== 'cancel' && verb !== 'retry')) return undefined;
     return async () => runRow(await this.#automation.runs[verb](id), this.#gateway.redactor);
   }

@@ -1,4 +1,4 @@
-// The addresses of runs, approvals, agents and flows under /inspector. What answers them (run-desk.ts) is loaded when one is asked for: a gateway without
+// The addresses of runs, deliveries, approvals, agents and flows under /inspector. What answers them (run-desk.ts) is loaded when one is asked for: a gateway without
 // triggers has none of it in memory.
 
 import type { Automation } from '../../actors/automation/automation.ts';
@@ -10,7 +10,7 @@ import { NOTHING_THERE, securityHeaders, streamHeaders } from './answer-headers.
 import type { RunDesk } from './run-desk.ts';
 
 const NO_AGENTS = 'this gateway has no agents, so no runs; spec.agents in its file names a folder of them';
-const heads: ReadonlySet<string> = new Set(['runs', 'approvals', 'agents', 'flows']);
+const heads: ReadonlySet<string> = new Set(['runs', 'deliveries', 'approvals', 'agents', 'flows']);
 
 export class RunRoutes {
   readonly #gateway: Gateway;

@@ -28,7 +28,7 @@ export class Watchers {
   readonly #viewers = new Set<Viewer>();
   /** Other tools than the page. */
   readonly #others = new Set<{ end(): void; silence(): void }>();
-  readonly #servers = changedServers();
+  readonly #servers: ReturnType<typeof changedServers>;
   readonly #triggers: ReturnType<typeof changedTriggers>;
   #unwatch: (() => void) | undefined;
   #pulse: NodeJS.Timeout | undefined;
@@ -42,6 +42,7 @@ export class Watchers {
     this.#figures = figures;
     this.#names = new ActorNames(gateway.redactor);
     this.#feed = new ActorFeed(gateway.root, this.#names);
+    this.#servers = changedServers(gateway.redactor);
     this.#triggers = changedTriggers(gateway.redactor);
   }
 
@@ -133,8 +134,8 @@ export class Watchers {
   /** The tree and the numbers of every server. */
   #whole(missed: number): string {
     const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.beginning.at, missed };
-    const servers = this.#gateway.servers.all().map(numbersOf);
     const { redactor } = this.#gateway;
+    const servers = this.#gateway.servers.all().map((server) => numbersOf(server, redactor));
     const triggers = (this.#figures?.triggers() ?? []).map((status) => triggerNumbers(status, redactor));
     const rows = { servers, gone: [], triggers, gone_triggers: [] };
     const numbers: NumbersMessage = { ...this.#totals(), ...rows };

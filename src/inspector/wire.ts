@@ -82,6 +82,8 @@ export interface ServerNumbers {
   /** Set while it is parked or waits for its next start. */
   readonly next_retry_at: number | null;
   readonly is_parked: boolean;
+  /** Why it has failed last; redacted and cut. It stays when it runs again. */
+  readonly last_error: string | null;
 }
 
 /** Of a connection of ours to a platform, which the triggers of an account share. */

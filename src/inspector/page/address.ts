@@ -3,8 +3,9 @@
 // actor has a `~` before its name, which no id of a server has: however servers are called, each address is one actor's. Triggers
 // may be called anything as well, and have a word before theirs. A slash in a name, as in the keys of conversations, is none
 // in the address.
-// Sessions, runs, approvals, agents and flows are no actors; theirs begin with the names of actors that there are not: `~sessions`, `~runs`,
-// `~approvals`, `~agents`, `~flows`.
+// Sessions, runs, deliveries, approvals, agents and flows are no actors; theirs begin with the names of actors that there are not: `~sessions`,
+// `~runs`, `~deliveries`, `~approvals`, `~agents`, `~flows`. What a list is filtered by is the query of its address. The overview is at
+// /inspector itself.
 
 import type { ActorNode } from '../wire.ts';
 
@@ -12,10 +13,18 @@ export const tabs = ['log', 'sequence', 'numbers', 'stderr', 'tools', 'details']
 export type Tab = (typeof tabs)[number];
 
 export interface View {
-  /** Whom it is about; '' for the root. */
+  /** Whom it is about; '' for all of it: the overview. */
   readonly actor: string;
   readonly tab: Tab;
+  /** What its list is filtered by, without the question mark; only where there is such a list. */
+  readonly query?: string;
 }
+
+/** The address of the overview: of nobody in particular. */
+export const OVERVIEW = '';
+
+/** The address of the gateway's own actor, the root of all others. */
+export const ROOT = '~gateway';
 
 /** The address of all sessions. */
 export const SESSIONS = '~sessions';
@@ -37,7 +46,7 @@ export function isOfSessions(address: string): boolean {
 }
 
 /** What is shown in the place of actors. */
-export const sections = ['runs', 'approvals', 'agents', 'connect'] as const;
+export const sections = ['runs', 'deliveries', 'approvals', 'agents', 'connect'] as const;
 export type Section = (typeof sections)[number];
 
 export function sectionView(section: Section): View {
@@ -47,11 +56,28 @@ export function sectionView(section: Section): View {
 /** Which of them an address belongs to; undefined for that of an actor or of sessions. */
 export function sectionAt(address: string): Section | undefined {
   if (address.startsWith(FLOW)) return 'agents';
+  if (address.startsWith(DELIVERY)) return 'deliveries';
   return address.startsWith(RUN) ? 'runs' : sections.find((section) => address === `~${section}`);
 }
 
 const RUN = '~runs/';
 const FLOW = '~flows/';
+const DELIVERY = '~deliveries/';
+
+/** The list of deliveries, or one of them beside it. */
+export function deliveriesView(query: string, id?: string): View {
+  return {
+    actor: id === undefined ? '~deliveries' : DELIVERY + partOf(id),
+    tab: 'details',
+    ...(query === '' ? {} : { query }),
+  };
+}
+
+/** Which delivery an address names; undefined for any other. */
+export function deliveryAt(address: string): string | undefined {
+  const part = address.startsWith(DELIVERY) ? address.slice(DELIVERY.length) : '';
+  return part === '' ? undefined : nameIn(part);
+}
 
 /** A flow stands beside the agents. */
 export function flowView(name: string): View {
@@ -79,20 +105,25 @@ export function mailboxAddress(key: string): string {
   return `~${partOf(key)}`;
 }
 
-const START = '/inspector/view/';
+const HOME = '/inspector';
+const START = `${HOME}/view/`;
 
-export function pathOf({ actor, tab }: View): string {
+/** The path of a view, with its query. */
+export function pathOf({ actor, tab, query }: View): string {
+  if (actor === OVERVIEW && tab === 'log') return HOME;
   const parts = actor.split('/').map(encodeURIComponent);
-  return `${START}${parts.join('/')}/${tab}`;
+  return `${START}${parts.join('/')}/${tab}${query === undefined ? '' : `?${query}`}`;
 }
 
-/** The view at a path; the root's log where the path names none. */
-export function viewAt(path: string): View {
+/** The view at a path with its query; the overview where it names none. */
+export function viewAt(asked: string): View {
+  const [path = '', query = ''] = asked.split('?', 2);
   const parts = path.startsWith(START) ? path.slice(START.length).split('/').map(decoded) : [];
   const last = parts.at(-1) ?? '';
   const tab = tabs.find((name) => name === last);
   const actor = (tab === undefined ? parts : parts.slice(0, -1)).filter((part) => part !== '');
-  return { actor: actor.join('/'), tab: tab ?? 'log' };
+  const view: View = { actor: actor.join('/'), tab: tab ?? 'log' };
+  return query !== '' && sectionAt(view.actor) === 'deliveries' ? { ...view, query } : view;
 }
 
 /** `files` for the actor `files#3`, and for `files~7#8` that has replaced it after a change of the catalog. */
@@ -159,7 +190,7 @@ export function nameAt(address: string): string {
     .join('/');
 }
 
-/** The actor that lives at an address now, the latest where there are two; the root at ''. */
+/** The actor that lives at an address now, the latest where there are two; the root at that of the overview. */
 export function actorAt<A extends ActorNode>(address: string, actors: ReadonlyMap<string, A>): A | undefined {
   let found: A | undefined;
   for (const actor of actors.values()) {

@@ -4,9 +4,11 @@ import { useEffect, useRef } from 'preact/hooks';
 import {
   actorAt,
   addressOf,
+  deliveryAt,
   flowAt,
   isOfSessions,
   nameAt,
+  OVERVIEW,
   runAt,
   SESSIONS,
   sectionAt,
@@ -26,9 +28,11 @@ import { type Asked, type Go, useAsked, useStore, useView } from './feed/hooks.t
 import type { PageStore } from './feed/page-store.ts';
 import type { ActorView, PageState, ServerView } from './feed/store.ts';
 import { Link } from './link.tsx';
+import { OverviewPane } from './overview/overview-pane.tsx';
 import { Pill } from './pill.tsx';
 import { SectionsNav } from './runs/sections-nav.tsx';
 import { SectionsView } from './runs/sections-view.tsx';
+import { CONTENT, SkipLink } from './skip-link.tsx';
 import { stateText } from './state-words.ts';
 import { DetailsTab } from './tabs/details-tab.tsx';
 import { LogTab } from './tabs/log-tab.tsx';
@@ -47,6 +51,7 @@ export function App({ store }: { readonly store: PageStore }) {
   const { state, link } = useStore(store);
   const [view, go] = useView();
   const charts = useAsked(`machines ${state.startedAt}`, machines, HOUR_MS);
+  // Beside the overview stands what there is to say of the gateway as a whole.
   const chosen = actorAt(view.actor, state.actors);
   const session = sessionAt(view.actor);
   const section = sectionAt(view.actor);
@@ -68,14 +73,21 @@ export function App({ store }: { readonly store: PageStore }) {
   }, []);
   return (
     <>
+      <SkipLink />
       <Header state={state} view={view} go={go} />
       <Banners state={state} link={link} go={go} />
       {section === 'connect' ? (
         <ConnectView />
       ) : section !== undefined ? (
         <SectionsView section={section} view={view} state={state} isStale={link.status !== 'live'} go={go} />
+      ) : view.actor === OVERVIEW ? (
+        <main id={CONTENT} tabIndex={-1} class={link.status === 'live' ? '' : 'stale'}>
+          <TreePane state={state} view={view} chosen={undefined} go={go} />
+          <OverviewPane state={state} go={go} />
+          <TabsPane store={store} view={view} chosen={chosen} server={undefined} go={go} />
+        </main>
       ) : (
-        <main class={link.status === 'live' ? '' : 'stale'}>
+        <main id={CONTENT} tabIndex={-1} class={link.status === 'live' ? '' : 'stale'}>
           <TreePane state={state} view={view} chosen={chosen} go={go} />
           <section class="pane middle" aria-label="State chart">
             <div class="bar">
@@ -128,18 +140,21 @@ function titleOf(
   session: number | undefined,
   { actors }: PageState,
 ): string {
+  if (view.actor === OVERVIEW) return 'overview';
   if (session !== undefined) return `session ${session}`;
   if (view.actor === SESSIONS) return 'sessions';
   if (sectionAt(view.actor) !== undefined)
-    return runAt(view.actor) === undefined ? (flowAt(view.actor) ?? nameAt(view.actor)) : 'run';
-  return nameAt(chosen === undefined ? view.actor || 'gateway' : addressOf(chosen, actors));
+    return runAt(view.actor) === undefined
+      ? (flowAt(view.actor) ?? deliveryAt(view.actor) ?? nameAt(view.actor))
+      : 'run';
+  return nameAt(chosen === undefined ? view.actor : addressOf(chosen, actors));
 }
 
 function Header({ state, view, go }: { readonly state: PageState; readonly view: View; readonly go: Go }) {
   const { totals, dropped, missed } = state;
   const lost = [
-    ...(dropped > 0 ? [`${count(dropped)} steps dropped by the feed`] : []),
-    ...(missed > 0 ? [`${count(missed)} messages missed by this page`] : []),
+    ...(dropped > 0 ? [`${counted(dropped, 'step')} dropped by the feed`] : []),
+    ...(missed > 0 ? [`${counted(missed, 'message')} missed by this page`] : []),
   ];
   return (
     <header>
@@ -187,7 +202,7 @@ function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
   };
   return (
     <section class="pane tabs" aria-label="About the chosen actor">
-      <div class="bar" role="tablist" ref={list} onKeyDown={onKeyDown}>
+      <div class="bar tablist" role="tablist" ref={list} onKeyDown={onKeyDown}>
         {offered.map((name) => (
           <button
             type="button"

@@ -55,6 +55,14 @@ const tones: Readonly<Record<string, Tone>> = {
   working: 'busy',
   skipped: 'off',
   dropped: 'off',
+  // Deliveries.
+  retrying: 'warn',
+  held: 'warn',
+  dead: 'bad',
+  ignored: 'off',
+  // What is wrong, in the overview.
+  parked: 'bad',
+  unreachable: 'bad',
   // Runs, calls of tools, approvals. One that is running is told by the colour of servers.
   queued: 'calm',
   waiting: 'warn',

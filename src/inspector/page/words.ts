@@ -22,9 +22,14 @@ export function count(value: number): string {
   return value < 1_000_000 ? `${Math.round(value / 1000)} k` : `${(value / 1_000_000).toFixed(1)} M`;
 }
 
-/** `1 server`, `2 servers`. */
-export function counted(value: number, word: string): string {
-  return `${count(value)} ${word}${value === 1 ? '' : 's'}`;
+/** `1 server`, `2 servers`; `1 delivery`, `2 deliveries`. */
+export function counted(value: number, word: string, plural = `${word}s`): string {
+  return `${count(value)} ${value === 1 ? word : plural}`;
+}
+
+/** `3 of 7 actors`, `1 of 1 actor`. */
+export function countedOf(shown: number, value: number, word: string): string {
+  return `${shown} of ${value} ${value === 1 ? word : `${word}s`}`;
 }
 
 export function ms(value: number | null): string {

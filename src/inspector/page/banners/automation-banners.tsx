@@ -7,7 +7,7 @@ import { triggerAddress, workAddress } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
-import { span } from '../words.ts';
+import { counted, span } from '../words.ts';
 
 const SHOWN = 6;
 
@@ -85,10 +85,7 @@ function DeadDeliveryBanner({ totals, go }: DeadDeliveryBannerProps) {
   if (count <= seen) return null;
   return (
     <p class="banner bad" role="alert" id="dead-deliveries">
-      <strong>
-        {count} dead {count === 1 ? 'delivery' : 'deliveries'}:
-      </strong>{' '}
-      given up after the last attempt.{' '}
+      <strong>{counted(count, 'dead delivery', 'dead deliveries')}:</strong> given up after the last attempt.{' '}
       <Link to={{ actor: workAddress(totals?.works[0]?.name ?? ''), tab: 'details' }} go={go}>
         Which ones
       </Link>{' '}

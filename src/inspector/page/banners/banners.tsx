@@ -1,11 +1,12 @@
 // What an operator must not miss: no connection, a gateway that stops, parked servers, what is wrong with triggers, dead letters.
 
 import { useState } from 'preact/hooks';
-import type { Go } from '../feed/hooks.ts';
+import { ROOT } from '../address.ts';
+import { addressNow, type Go } from '../feed/hooks.ts';
 import type { LinkState } from '../feed/page-store.ts';
 import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
-import { clock, span } from '../words.ts';
+import { clock, counted, span } from '../words.ts';
 import { AutomationBanners } from './automation-banners.tsx';
 
 const SHOWN = 6;
@@ -65,7 +66,7 @@ function LinkBanner({ state, link }: Pick<BannersProps, 'state' | 'link'>) {
   if (link.status === 'refused')
     return (
       <p class="banner bad" role="alert" id="refused">
-        <strong>The gateway wants the API key again.</strong> <a href={location.pathname}>Enter it</a>
+        <strong>The gateway wants the API key again.</strong> <a href={addressNow()}>Enter it</a>
       </p>
     );
   return (
@@ -83,11 +84,8 @@ function DeadLetterBanner({ count, run, go }: { count: number; run: number | nul
   if (fresh <= 0) return null;
   return (
     <p class="banner warn" role="alert" id="dead-letters">
-      <strong>
-        {fresh} dead {fresh === 1 ? 'letter' : 'letters'}:
-      </strong>{' '}
-      events to actors that had ended.{' '}
-      <Link to={{ actor: '', tab: 'details' }} go={go}>
+      <strong>{counted(fresh, 'dead letter')}:</strong> events to actors that had ended.{' '}
+      <Link to={{ actor: ROOT, tab: 'details' }} go={go}>
         Which ones
       </Link>{' '}
       <button type="button" onClick={() => setSeen({ run, count })}>

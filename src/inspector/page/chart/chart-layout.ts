@@ -51,7 +51,7 @@ export function layoutOf(machine: MachineDefinition): Chart {
 /** The chart of anything that is boxes and arrows; the paths of boxes within others begin with those of the others and a dot. */
 export function placedGraph(name: string, { boxes, arrows, everywhere }: Graph): Chart {
   const graph = new graphlib.Graph({ compound: true, multigraph: true });
-  graph.setGraph({ rankdir: 'TB', nodesep: 12, ranksep: 32, edgesep: 6, marginx: MARGIN, marginy: MARGIN });
+  graph.setGraph({ rankdir: 'TB', nodesep: 8, ranksep: 32, edgesep: 4, marginx: MARGIN, marginy: MARGIN });
   graph.setDefaultEdgeLabel(() => ({}));
   const byPath = new Map(boxes.map((box) => [box.path, box]));
   for (const box of boxes) graph.setNode(box.path, box.isCluster ? {} : sizeOf(box));
@@ -63,7 +63,7 @@ export function placedGraph(name: string, { boxes, arrows, everywhere }: Graph):
   arrows.forEach(({ labels }, index) => {
     const end = ends[index];
     if (end === undefined) return;
-    const width = Math.max(...labels.map(({ text }) => text.length)) * CHAR + 6;
+    const width = Math.max(...labels.map(({ text }) => text.length)) * 5.8 + 6;
     const label = { width, height: labels.length * LINE, labelpos: 'c' };
     graph.setEdge(end.source, end.target, label, String(index));
   });

@@ -1,6 +1,6 @@
 // The chosen actor's machine as a chart: where it is, how it got there, and where it can go.
 
-import { useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { MachineDefinition } from '../../wire.ts';
 import type { ActorView } from '../feed/store.ts';
 import { eventText } from '../state-words.ts';
@@ -8,9 +8,11 @@ import { clock } from '../words.ts';
 import { smooth } from './arrow-path.ts';
 import { type Arrow, type Box, type Chart, LINE, layoutOf } from './chart-layout.ts';
 import { lightOf } from './chart-light.ts';
+import { bringIntoSight } from './into-sight.ts';
 
 /** A chart shrinks so far to fit its place, and scrolls beyond. */
-const SMALLEST = 0.7;
+const SMALLEST = 0.6;
+const DOT = 4;
 
 interface ChartPaneProps {
   readonly actor: ActorView;
@@ -21,10 +23,18 @@ interface ChartPaneProps {
 
 export function ChartPane({ actor, definition, isWork }: ChartPaneProps) {
   const chart = useMemo(() => definition && layoutOf(definition), [definition]);
+  const box = useRef<HTMLDivElement>(null);
+  const shown = useRef(actor.id);
+  // Where the page itself scrolls, the chart is above the tree in which another actor was chosen.
+  useLayoutEffect(() => {
+    if (shown.current !== actor.id) box.current?.closest('.pane')?.scrollIntoView({ block: 'nearest' });
+    shown.current = actor.id;
+  }, [actor.id]);
   if (chart === undefined)
     return <p class="empty">{actor.machine === null ? withoutMachine(isWork) : 'No chart yet.'}</p>;
   return (
-    <div class="chart">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    <div class="chart" tabIndex={0} ref={box}>
       <Picture chart={chart} actor={actor} />
       <p class="foot">
         {chart.everywhere.length > 0 &&
@@ -43,8 +53,16 @@ function withoutMachine(isWork: boolean): string {
 function Picture({ chart, actor }: { readonly chart: Chart; readonly actor: ActorView }) {
   const light = lightOf(chart, actor.state, actor.last);
   const active = [...light.active].join(', ');
+  const picture = useRef<SVGSVGElement>(null);
+  // The innermost: what is around it may be larger than the place.
+  useLayoutEffect(
+    () =>
+      bringIntoSight(picture.current, [...(picture.current?.querySelectorAll('.box.active') ?? [])].at(-1)),
+    [chart, active],
+  );
   return (
     <svg
+      ref={picture}
       role="img"
       aria-label={`State chart of ${chart.machine}; active: ${active}`}
       viewBox={`0 0 ${chart.width} ${chart.height}`}
@@ -94,7 +112,7 @@ function BoxView({ box, isActive, event }: BoxViewProps) {
     <g class={`box ${kind}`} data-path={box.path}>
       <rect x={x} y={y} width={width} height={height} rx="8" />
       {box.isFinal && <rect x={x + 3} y={y + 3} width={width - 6} height={height - 6} rx="6" class="inner" />}
-      {box.isInitial && <circle cx={x + 9} cy={y + 9} r="3" class="initial" />}
+      {box.isInitial && <circle cx={x} cy={y + 14} r={DOT} class="initial" />}
       <text x={x + width / 2} y={y + (box.isCluster ? 16 : 21)} class="label">
         {box.label}
       </text>

@@ -1,5 +1,6 @@
 // What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
 
+import type { DeliveryAnswer, DeliveryList } from '../../delivery-wire.ts';
 import type { AgentList, ApprovalList, FlowDrawing, RunDetails, RunList } from '../../run-wire.ts';
 import type { ConnectFacts } from '../../tool-wire.ts';
 import type {
@@ -70,6 +71,18 @@ export async function deadDeliveries(): Promise<readonly DeadDelivery[]> {
 export async function waitingDeliveries(): Promise<readonly WaitingDelivery[]> {
   return (await get<{ recent: WaitingDelivery[] }>('/inspector/waiting-deliveries')).recent;
 }
+
+/** By the parameters of GET /deliveries. */
+export function deliveries(asked: URLSearchParams): Promise<DeliveryList> {
+  return get(`/inspector/deliveries?${asked}`);
+}
+
+/** Rejects with the gateway's words where there is none. */
+export function delivery(id: string): Promise<DeliveryAnswer> {
+  return get(`/inspector/${deliveryPath(id)}`);
+}
+
+export const deliveryPath = (id: string) => `deliveries/${encodeURIComponent(id)}`;
 
 export interface RunsAsked {
   /** '' for all, as `agent`. */

@@ -15,21 +15,24 @@ export type Go = (view: View, isReplacing?: boolean) => void;
 
 /** The view that the address names, and the way to another. */
 export function useView(): [View, Go] {
-  const [view, setView] = useState(() => viewAt(location.pathname));
+  const [view, setView] = useState(() => viewAt(addressNow()));
   useEffect(() => {
-    const onPop = () => setView(viewAt(location.pathname));
+    const onPop = () => setView(viewAt(addressNow()));
     addEventListener('popstate', onPop);
     return () => removeEventListener('popstate', onPop);
   }, []);
   const go = useCallback<Go>((next, isReplacing = false) => {
     const path = pathOf(next);
-    if (path === location.pathname) return;
+    if (path === addressNow()) return;
     if (isReplacing) history.replaceState(null, '', path);
     else history.pushState(null, '', path);
     setView(next);
   }, []);
   return [view, go];
 }
+
+/** The path that the browser shows, with its query. */
+export const addressNow = (): string => location.pathname + location.search;
 
 export interface Asked<T> {
   readonly value: T | undefined;

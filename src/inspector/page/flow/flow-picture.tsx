@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { NodeRow } from '../../run-wire.ts';
 import { smooth } from '../chart/arrow-path.ts';
 import { type Arrow, type Box, LINE, placedGraph } from '../chart/chart-layout.ts';
+import { bringIntoSight } from '../chart/into-sight.ts';
 import { toneOf } from '../state-words.ts';
 import {
   arrowLabel,
@@ -36,7 +37,10 @@ export function FlowPicture({ name, parts, nodes, isOver, now, chosen, onChoose 
   const picture = useRef<SVGSVGElement>(null);
   const places = parts.nodes.map(({ place }) => place);
   const reached = chosen !== undefined && places.includes(chosen) ? chosen : places[0];
-  useLayoutEffect(() => bringIntoSight(picture.current, chosen), [chosen]);
+  useLayoutEffect(
+    () => bringIntoSight(picture.current, chosen === undefined ? undefined : boxIn(picture.current, chosen)),
+    [chosen],
+  );
   const onKeyDown = (event: KeyboardEvent): void => {
     const forward = event.key === 'ArrowDown' || event.key === 'ArrowRight';
     const step = forward ? 1 : event.key === 'ArrowUp' || event.key === 'ArrowLeft' ? -1 : 0;
@@ -96,18 +100,6 @@ export function FlowPicture({ name, parts, nodes, isOver, now, chosen, onChoose 
 const boxIn = (picture: SVGElement | null, place: string) =>
   picture?.querySelector<SVGElement>(`[data-place="${CSS.escape(place)}"]`);
 
-/** In the box around the picture only: the page stays where its reader is. */
-function bringIntoSight(picture: SVGElement | null, place: string | undefined): void {
-  const around = picture?.parentElement;
-  const box = place === undefined ? undefined : boxIn(picture, place);
-  if (around == null || box == null) return;
-  const [outer, inner] = [around.getBoundingClientRect(), box.getBoundingClientRect()];
-  if (inner.top < outer.top || inner.bottom > outer.bottom)
-    around.scrollTop += inner.top + inner.height / 2 - outer.top - outer.height / 2;
-  if (inner.left < outer.left || inner.right > outer.right)
-    around.scrollLeft += inner.left + inner.width / 2 - outer.left - outer.width / 2;
-}
-
 function Tip({ id, lit }: { readonly id: string; readonly lit: boolean }) {
   return (
     <marker
@@ -142,6 +134,8 @@ function NodeBox({ node, box, row, isOver, now, isChosen, isReached, onChoose }:
   const tone = state === 'idle' ? 'off' : toneOf(state);
   const turn = row === undefined ? undefined : turnText(row);
   const title = [id, turn, line].filter(Boolean).join(' · ');
+  // What stands in the box is in its name as it stands there: whoever speaks to the page says that.
+  const spoken = isLoop ? title : [id, line, turn].filter(Boolean).join(' · ');
   return (
     // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in a picture
     <g
@@ -149,7 +143,7 @@ function NodeBox({ node, box, row, isOver, now, isChosen, isReached, onChoose }:
       // In SVG names of attributes are as they are written.
       tabindex={isReached ? 0 : -1}
       aria-pressed={isChosen}
-      aria-label={[type, title].join(' ')}
+      aria-label={[type, spoken].join(' ')}
       class={`node ${isLoop ? 'loop' : 'leaf'} ${state} ${tone} ${isChosen ? 'chosen' : ''}`}
       data-place={place}
       onClick={onChoose}
@@ -161,12 +155,14 @@ function NodeBox({ node, box, row, isOver, now, isChosen, isReached, onChoose }:
         </text>
       ) : (
         <>
+          {/* Read in this order, as the name of the box has it. */}
+          <text x={x + width / 2} y={y + 38} class="note">
+            {type}
+          </text>{' '}
           <text x={x + width / 2} y={y + 21} class="label">
             {id}
           </text>
-          <text x={x + width / 2} y={y + 38} class="note">
-            {type}
-          </text>
+          {' · '}
           <text x={x + width / 2} y={y + 38 + LINE} class="note state">
             {line}
           </text>

@@ -6,7 +6,7 @@ import { runs as newestRuns, type RunsAsked } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
-import { clock, span } from '../words.ts';
+import { clock, counted, span } from '../words.ts';
 import { lasted, runLine } from './run-words.ts';
 
 const REFRESH_MS = 1_000;
@@ -75,7 +75,7 @@ export function RunList({ asked, known, chosen, go, onAsk }: RunListProps) {
       )}
       {value !== undefined && (
         <p class="foot">
-          {value.runs.length} {isFiltered ? 'of those' : 'runs'}
+          {isFiltered ? `${value.runs.length} of those` : counted(value.runs.length, 'run')}
           {value.has_more &&
             (asked.limit < MOST ? '; there may be more' : '; the command `runs list` has the rest')}
         </p>

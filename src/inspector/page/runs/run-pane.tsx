@@ -10,7 +10,7 @@ import { useRun } from '../feed/use-run.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { Fact } from '../tabs/fact.tsx';
-import { clock } from '../words.ts';
+import { clock, counted } from '../words.ts';
 import { PlanPart } from './plan-part.tsx';
 import { RunApprovals } from './run-approvals.tsx';
 import { cardsOf } from './run-state.ts';
@@ -80,7 +80,11 @@ export function RunPane({ id, state, go }: RunPaneProps) {
           </p>
         )}
         {left > 0 && steps.length > 0 && (
-          <p class="empty">{`The first ${left} of ${run.steps} steps are left out.`}</p>
+          <p class="empty">
+            {left === 1
+              ? `The first of ${counted(run.steps, 'step')} is left out.`
+              : `The first ${left} of ${counted(run.steps, 'step')} are left out.`}
+          </p>
         )}
         {plan !== undefined && <h2>All steps</h2>}
         <ol class="steps" aria-label="Steps">

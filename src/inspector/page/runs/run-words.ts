@@ -13,7 +13,7 @@ export function cost(value: number): string {
 export function tokens(input: number | undefined, output: number | undefined): string | undefined {
   if (input === undefined && output === undefined) return undefined;
   const of = (value: number | undefined) => (value === undefined ? '?' : count(value));
-  return `${of(input)} tokens in, ${of(output)} out`;
+  return `${of(input)} ${input === 1 ? 'token' : 'tokens'} in, ${of(output)} out`;
 }
 
 /** From its acceptance to its end, or until now. */
@@ -32,7 +32,7 @@ export function runLine(run: RunRow): string {
     ...(run.steps > 0 ? [counted(run.steps, 'step')] : []),
     ...(iterations > 0 ? [counted(iterations, 'model call')] : []),
     ...(tool_calls > 0 ? [counted(tool_calls, 'tool call')] : []),
-    ...(input_tokens + output_tokens > 0 ? [`${count(input_tokens + output_tokens)} tokens`] : []),
+    ...(input_tokens + output_tokens > 0 ? [counted(input_tokens + output_tokens, 'token')] : []),
     ...(run.cost === null ? [] : [`cost ${cost(run.cost)}`]),
   ].join(' · ');
 }
@@ -83,7 +83,7 @@ export function agentLine(agent: DoneFigures): string {
     ...(failed > 0 ? [counted(failed, 'failed attempt')] : []),
     ...(iterations > 0 ? [counted(iterations, 'model call')] : []),
     ...(tool_calls > 0 ? [counted(tool_calls, 'tool call')] : []),
-    ...(input_tokens + output_tokens > 0 ? [`${count(input_tokens + output_tokens)} tokens`] : []),
+    ...(input_tokens + output_tokens > 0 ? [counted(input_tokens + output_tokens, 'token')] : []),
     ...(agent.cost > 0 ? [`cost ${cost(agent.cost)}`] : []),
   ].join(' · ');
 }

@@ -1,6 +1,6 @@
-// The ways to what stands in the place of actors: runs, approvals, agents; and back.
+// The ways to the overview, to the actors, and to what stands in their place: runs, deliveries, approvals, agents.
 
-import { type Section, sectionAt, sections, sectionView, type View } from '../address.ts';
+import { OVERVIEW, ROOT, type Section, sectionAt, sections, sectionView, type View } from '../address.ts';
 import { approvals } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';
@@ -14,6 +14,7 @@ interface SectionsNavProps {
 
 const words: Readonly<Record<Section, string>> = {
   runs: 'Runs',
+  deliveries: 'Deliveries',
   approvals: 'Approvals',
   agents: 'Agents',
   connect: 'Connect',
@@ -31,9 +32,13 @@ export function SectionsNav({ view, hasAgents, go }: SectionsNavProps) {
   );
   const pending = value?.pending.length ?? 0;
   const here = sectionAt(view.actor);
+  const isOverview = view.actor === OVERVIEW;
   return (
     <nav aria-label="What is shown">
-      <Link to={{ actor: '', tab: 'log' }} go={go} isCurrent={here === undefined}>
+      <Link to={{ actor: OVERVIEW, tab: 'log' }} go={go} isCurrent={isOverview}>
+        Overview
+      </Link>
+      <Link to={{ actor: ROOT, tab: 'log' }} go={go} isCurrent={here === undefined && !isOverview}>
         Actors
       </Link>
       {sections.map((section) => (

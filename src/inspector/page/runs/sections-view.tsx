@@ -1,10 +1,12 @@
-// What stands in the place of actors: the runs with the one that is chosen, the approvals, the agents.
+// What stands in the place of actors: the runs and the deliveries, each with the one that is chosen, the approvals, the agents.
 
 import { useState } from 'preact/hooks';
 import { flowAt, runAt, type Section, sectionView, type View } from '../address.ts';
+import { DeliveriesView } from '../deliveries/deliveries-view.tsx';
 import { agents } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
+import { CONTENT } from '../skip-link.tsx';
 import { AgentsPane } from './agents-pane.tsx';
 import { ApprovalsPane } from './approvals-pane.tsx';
 import { FlowPane } from './flow-pane.tsx';
@@ -38,8 +40,13 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
     go(sectionView('runs'));
   };
   return (
-    <main class={`sections ${flow === undefined ? section : 'runs'} ${isStale ? 'stale' : ''}`}>
-      {state.totals !== null && !hasAutomation && <NoAgents />}
+    <main
+      id={CONTENT}
+      tabIndex={-1}
+      class={`sections ${flow === undefined ? section : 'runs'} ${isStale ? 'stale' : ''}`}
+    >
+      {section === 'deliveries' && <DeliveriesView view={view} state={state} go={go} />}
+      {section !== 'deliveries' && state.totals !== null && !hasAutomation && <NoAgents />}
       {hasAutomation && section === 'runs' && (
         <>
           <RunList asked={asked} known={names} chosen={id} go={go} onAsk={setAsked} />

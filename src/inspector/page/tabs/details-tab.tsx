@@ -9,7 +9,7 @@ import { type Asked, type Go, useAsked } from '../feed/hooks.ts';
 import type { ActorView, PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
 import { eventText, stateText } from '../state-words.ts';
-import { clock, span } from '../words.ts';
+import { clock, counted, span } from '../words.ts';
 import { Fact } from './fact.tsx';
 
 const SHOWN = 50;
@@ -160,7 +160,7 @@ function DeadDeliveries({ go }: { readonly go: Go }) {
         {value.map(({ id, trigger, attempts, ended_at, note }) => (
           <Fact key={id} name={id}>
             <TriggerLink name={trigger} go={go} />
-            {`${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`}
+            {counted(attempts, 'attempt')}
             {ended_at !== null && `, ${clock(ended_at).slice(0, 8)}`}
             {note !== null && <div>{note}</div>}
           </Fact>

@@ -26,10 +26,14 @@ export const OUTSIDE = 'outside';
 const OTHERS = 'others';
 
 /**
- * The latest arrows to and from these actors (all without a list), oldest first. Beyond MAX_LANES lines, whoever spoke
+ * The latest arrows to and from these actors (all without a list), oldest first. Beyond `most` lines, whoever spoke
  * least lately shares one.
  */
-export function lifelines(log: readonly LogEntry[], names?: ReadonlySet<string>): Lifelines {
+export function lifelines(
+  log: readonly LogEntry[],
+  names?: ReadonlySet<string>,
+  most: number = MAX_LANES,
+): Lifelines {
   const chosen: LogEntry[] = [];
   for (let index = log.length - 1; index >= 0 && chosen.length < MAX_ARROWS; index -= 1) {
     const entry = log[index];
@@ -40,7 +44,7 @@ export function lifelines(log: readonly LogEntry[], names?: ReadonlySet<string>)
   const lanes: string[] = [];
   for (const entry of [...chosen].reverse())
     for (const name of [entry.name, sourceOf(entry)])
-      if (!lanes.includes(name) && lanes.length < MAX_LANES) lanes.push(name);
+      if (!lanes.includes(name) && lanes.length < most) lanes.push(name);
   lanes.sort((a, b) => rank(a, chosen) - rank(b, chosen));
   const everybody = new Set(chosen.flatMap((entry) => [entry.name, sourceOf(entry)]));
   if (everybody.size > lanes.length) lanes.push(OTHERS);
@@ -68,10 +72,20 @@ function sourceOf({ sourceName }: LogEntry): string {
   return sourceName ?? OUTSIDE;
 }
 
+/** As many lines as may stand beside each other, the shared one among them. */
+export function fittingLifelines(
+  log: readonly LogEntry[],
+  names: ReadonlySet<string> | undefined,
+  room: number,
+): Lifelines {
+  const found = lifelines(log, names, Math.min(room, MAX_LANES));
+  return found.lanes.length <= room ? found : lifelines(log, names, room - 1);
+}
+
 /** Names as a lane shows them. */
-export function laneLabel(lane: string): string {
+export function laneLabel(lane: string, most = 16): string {
   const base = shownName(lane);
-  if (base.length <= 16) return base;
+  if (base.length <= most) return base;
   // Of a key the end tells it from others.
-  return baseName(lane).includes('/') ? `…${base.slice(-15)}` : `${base.slice(0, 15)}…`;
+  return baseName(lane).includes('/') ? `…${base.slice(1 - most)}` : `${base.slice(0, most - 1)}…`;
 }

@@ -8,7 +8,7 @@ import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { eventText, stateText } from '../state-words.ts';
 import { VirtualList } from '../tree/virtual-list.tsx';
-import { clock } from '../words.ts';
+import { clock, countedOf } from '../words.ts';
 
 const ROW = 26;
 
@@ -63,6 +63,13 @@ export function LogTab({ log, actors, actor, go, onClear }: LogTabProps) {
           this actor only
         </label>
       </div>
+      {entries.length === 0 && (
+        <p class="empty" id="no-steps">
+          {shown.length === 0
+            ? 'Nothing has happened since somebody began to watch: steps come as actors change, not with each call.'
+            : 'None of the steps that this page has seen passes the filter.'}
+        </p>
+      )}
       <VirtualList
         length={entries.length}
         rowHeight={ROW}
@@ -73,7 +80,8 @@ export function LogTab({ log, actors, actor, go, onClear }: LogTabProps) {
         }}
       />
       <p class="foot">
-        {entries.length} of {shown.length} steps{held !== undefined && ', paused'}
+        {countedOf(entries.length, shown.length, 'step')}
+        {held !== undefined && ', paused'}
       </p>
     </>
   );

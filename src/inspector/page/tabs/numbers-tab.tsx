@@ -53,7 +53,8 @@ export function NumbersTab({ state, history, server, address }: NumbersTabProps)
   const series = seriesOf(history.samples(id), state.at);
   const perSecond = (value: number) => `${count(value)}/s`;
   return (
-    <div class="scroll numbers">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    <div class="scroll numbers" tabIndex={0}>
       <dl class="figures">
         {figures.map(([name, value]) => (
           <div key={name}>

@@ -21,7 +21,8 @@ export function SessionPane({ number, go }: SessionPaneProps) {
   const { session, at } = value;
   const [, server] = /^\/mcp\/(.+)$/.exec(session.endpoint) ?? [];
   return (
-    <div class="scroll details" id="session">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    <div class="scroll details" id="session" tabIndex={0}>
       <table>
         <tbody>
           <Fact name="state">
@@ -52,13 +53,19 @@ export function SessionPane({ number, go }: SessionPaneProps) {
 
 export function SessionsPane({ totals }: { readonly totals: Totals | null }) {
   return (
-    <div class="scroll details">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    <div class="scroll details" tabIndex={0}>
       <table>
         <tbody>
           <Fact name="sessions">{totals?.sessions ?? '–'}</Fact>
           <Fact name="listening without a session">{totals?.listens ?? '–'}</Fact>
         </tbody>
       </table>
+      {totals !== null && totals.sessions + totals.listens === 0 && (
+        <p class="empty">
+          No client is connected. Clients begin a session at /mcp, for all servers, or at /mcp/SERVER for one.
+        </p>
+      )}
       <p class="empty">
         Sessions are plain records: they run no machine, and their events are not in the log.
       </p>

@@ -6,7 +6,7 @@ import type { Asked } from '../feed/hooks.ts';
 export function StderrTab({ asked }: { readonly asked: Asked<ServerDetails> }) {
   if (asked.problem !== undefined) return <p class="empty">{asked.problem}</p>;
   if (asked.value === undefined) return <p class="empty">Asking …</p>;
-  const { stderr, last_error } = asked.value;
+  const { stderr, last_error, started_at } = asked.value;
   return (
     <div class="scroll stderr">
       {last_error !== null && (
@@ -15,7 +15,10 @@ export function StderrTab({ asked }: { readonly asked: Asked<ServerDetails> }) {
         </p>
       )}
       {stderr.length === 0 ? (
-        <p class="empty">Nothing on stderr.</p>
+        <p class="empty">
+          Nothing on stderr: the server has written nothing there since the gateway has started
+          {started_at === null && ', and it is not running'}.
+        </p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
         <pre tabIndex={0}>{stderr.join('\n')}</pre>

@@ -3,7 +3,7 @@
 import { baseName, shownName } from '../address.ts';
 import type { ActorView, PageState } from '../feed/store.ts';
 import { Pill } from '../pill.tsx';
-import { span } from '../words.ts';
+import { counted, span } from '../words.ts';
 import type { TreeRow } from './tree-rows.ts';
 
 export interface ActorRowProps {
@@ -52,7 +52,7 @@ export function ActorRow({ row, state, isChosen, onChoose, onToggle }: ActorRowP
       </span>
       {children > 0 && !isOpen && isGroup(actor) && <span class="aside">{children}</span>}
       {server !== undefined && server.restarts > 0 && (
-        <span class="aside" title={`${server.restarts} starts after a failure`}>
+        <span class="aside" title={`${counted(server.restarts, 'start')} after a failure`}>
           ↻{server.restarts}
         </span>
       )}

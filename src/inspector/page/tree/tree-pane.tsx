@@ -2,9 +2,10 @@
 // sight, and a session is asked for only then.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { isOfSessions, SESSIONS, sessionAt, type View } from '../address.ts';
+import { isOfSessions, OVERVIEW, ROOT, SESSIONS, sessionAt, type View } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
 import type { ActorView, PageState } from '../feed/store.ts';
+import { countedOf } from '../words.ts';
 import { ActorRow } from './actor-row.tsx';
 import { GroupRow, SessionLine } from './session-row.tsx';
 import { treeMove } from './tree-keys.ts';
@@ -62,7 +63,9 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
 
   const choose = (line: number, isReplacing: boolean) => {
     const there = lines.at(line);
-    const address = there && addressOfLine(there);
+    const found = there && addressOfLine(there);
+    // The first line is an actor like any other here, and not the overview.
+    const address = found === OVERVIEW ? ROOT : found;
     setHeading(address === undefined && there !== undefined ? line : undefined);
     if (address === undefined) return;
     if (isReplacing) arrived.current = address;
@@ -107,6 +110,11 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
           onInput={(event) => setFilter(event.currentTarget.value)}
         />
       </div>
+      {isFiltered && lines.length === 0 && (
+        <p class="empty" id="no-actors">
+          No actor and no session has that in its name or state.
+        </p>
+      )}
       <VirtualList
         // Another filter shows its hits from the first, or the chosen one.
         key={filter.trim()}
@@ -164,8 +172,8 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
         }}
       />
       <p class="foot">
-        {rows.length} of {state.actors.size} actors
-        {hasMatch && `, ${sessions.matching} of ${sessions.total} sessions`}
+        {countedOf(rows.length, state.actors.size, 'actor')}
+        {hasMatch && `, ${countedOf(sessions.matching, sessions.total, 'session')}`}
       </p>
     </section>
   );

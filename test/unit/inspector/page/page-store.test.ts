@@ -49,6 +49,7 @@ const server: ServerNumbers = {
   latency_ms: { p50: 1, p95: 2, p99: 3 },
   next_retry_at: null,
   is_parked: false,
+  last_error: null,
 };
 const numbers = (more: Partial<NumbersMessage> = {}): FeedMessage => ({
   kind: 'numbers',
