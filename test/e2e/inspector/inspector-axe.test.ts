@@ -1,0 +1,201 @@
+// Whether people can use the page: every view by axe-core, light and dark, on a small screen of a desk and on a phone, and what fits
+// where. In a real browser, with the built program.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../fixtures/automation/automation.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { startTroubled } from '../../fixtures/gateway/troubled-gateway.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
+import { openPage } from '../../fixtures/tool-servers/browser.ts';
+
+/** Evaluated in the page: its policy lets no script in. */
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const DESK = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+
+/** What is behind /inspector, and what has to be there before it is looked at. A view that is new is one line more. */
+const views: readonly (readonly [path: string, sign: string])[] = [
+  ['', '[data-wrong]'],
+  ['/view/files/log', '.row.chosen'],
+  ['/view/files/sequence', '.panel'],
+  ['/view/files/numbers', '.figures'],
+  ['/view/tickets/stderr', '.stderr pre'],
+  ['/view/files/details', '.details th'],
+  ['/view/files/tools', '.tool-names li'],
+  ['/view/~servers/log', '.box.active'],
+  ['/view/~trigger/alerts/log', '.box.active'],
+  ['/view/~trigger/elsewhere/details', '.details th'],
+  ['/view/~conversations/details', '.details caption'],
+  ['/view/~sessions/log', '.details th'],
+  ['/view/~deliveries/details?state=dead', '[data-delivery]'],
+  ['/view/~deliveries/went-wrong/details', '#delivery pre'],
+  ['/view/~runs/details', 'ul.records li'],
+  ['/view/~runs/pays/details', '#run .asks li'],
+  ['/view/~approvals/details', '[data-approval]'],
+  ['/view/~agents/details', '[data-agent]'],
+  ['/view/~flows/shipping/details', '.flow'],
+  ['/view/~connect/details', '.connect pre'],
+];
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+/** What is wrong in a way that keeps somebody out. */
+async function violationsOf(page: Page, colorScheme: 'light' | 'dark'): Promise<string[]> {
+  await page.emulateMedia({ colorScheme });
+  // The page is the same in the dark, but for its colours.
+  const rules = colorScheme === 'light' ? '' : ", runOnly: ['color-contrast']";
+  const { violations } = await page.evaluate<{ violations: Violation[] }>(
+    `axe.run(document, { resultTypes: ['violations']${rules} })`,
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
+}
+
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  ({ gateway } = await startTroubled());
+});
+
+const held: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const close of held) await close();
+});
+
+async function open(viewport: { width: number; height: number }): Promise<Page> {
+  const { page, close } = await openPage({ viewport, reducedMotion: 'reduce' });
+  held.push(close);
+  return page;
+}
+
+async function examined(page: Page, name: string): Promise<string[]> {
+  await page.evaluate(axe);
+  const found: string[] = [];
+  for (const viewport of [DESK, PHONE])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize(viewport);
+      for (const violation of await violationsOf(page, colorScheme))
+        found.push(`${name}, ${viewport.width} px, ${colorScheme}: ${violation}`);
+    }
+  return found;
+}
+
+test('no view has a serious violation of what axe checks, light or dark, on a desk or a phone', async () => {
+  const page = await open(DESK);
+  const found: string[] = [];
+  for (const [path, sign] of views) {
+    await page.setViewportSize(DESK);
+    await page.goto(`${gateway.url}/inspector${path}`);
+    await page.locator(sign).first().waitFor();
+    found.push(...(await examined(page, path)));
+  }
+  const { url } = await startGateway({ settings: { api_key: 'a key' }, servers: { echo: fault('echo') } });
+  await page.goto(`${url}/inspector`);
+  found.push(...(await examined(page, 'the form')));
+  await page.getByLabel('API key').fill('wrong');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').waitFor();
+  found.push(...(await examined(page, 'the form after a wrong key')));
+  expect(found).toEqual([]);
+});
+
+/** Run in the page: whether the dot of an initial state lies over a letter, its own box's or another's. */
+const coveredLetters = `(() => {
+  const letters = [...document.querySelectorAll('.chart text')].map((text) => [text.textContent, text.getBoundingClientRect()]);
+  return [...document.querySelectorAll('.chart .initial')].flatMap((dot) => {
+    const own = dot.getBoundingClientRect();
+    return letters.filter(([, box]) => own.left < box.right && own.right > box.left && own.top < box.bottom && own.bottom > box.top).map(([text]) => text);
+  });
+})()`;
+
+/** Run in the page: what of the picture of a machine is where. */
+const chartSizes = `(() => {
+  const chart = document.querySelector('.chart');
+  const active = [...chart.querySelectorAll('.box.active')].at(-1).getBoundingClientRect();
+  const around = chart.getBoundingClientRect();
+  return {
+    overhang: chart.scrollWidth - chart.clientWidth,
+    isInSight: active.top >= Math.max(0, around.top) && active.bottom <= Math.min(innerHeight, around.bottom)
+      && active.left >= around.left && active.right <= around.right,
+  };
+})()`;
+
+test('a chart fits its pane and shows where the actor is, on a phone too, and no dot covers a letter', async () => {
+  for (const [viewport, overhang] of [
+    [DESK, 0],
+    [PHONE, undefined],
+  ] as const) {
+    const page = await open(viewport);
+    for (const actor of ['files', 'tickets', '~gateway', '~servers', '~trigger/alerts']) {
+      await page.goto(`${gateway.url}/inspector/view/${actor}/log`);
+      await page.locator('.box.active').first().waitFor();
+      const sizes = await page.evaluate<{ overhang: number; isInSight: boolean }>(chartSizes);
+      expect([actor, sizes.isInSight]).toEqual([actor, true]);
+      if (overhang !== undefined) expect([actor, sizes.overhang]).toEqual([actor, overhang]);
+      expect(await page.evaluate(coveredLetters)).toEqual([]);
+    }
+  }
+});
+
+test('tabs stand in one line, the last column of a sequence is whole, and times only go on', async () => {
+  const page = await open(DESK);
+  await page.goto(`${gateway.url}/inspector/view/files/sequence`);
+  await page.locator('.box.active').first().waitFor();
+  for (const verb of ['stop', 'start', 'stop', 'start'])
+    await ask(`${gateway.url}/servers/files/${verb}`, { method: 'POST' });
+  await eventually(async () => expect(await page.locator('.sequence .message').count()).toBeGreaterThan(11));
+  const tops = await page.evaluate<number[]>(
+    `[...document.querySelectorAll('[role=tab]')].map((tab) => tab.getBoundingClientRect().top)`,
+  );
+  expect(new Set(tops).size).toBe(1);
+  const pictures = await page.evaluate<{ overhang: number; cut: string[]; times: string[] }>(`(() => {
+    const picture = document.querySelector('.sequence');
+    const whole = picture.getBoundingClientRect();
+    return {
+      overhang: picture.parentElement.scrollWidth - picture.parentElement.clientWidth,
+      cut: [...picture.querySelectorAll('text')]
+        .filter((text) => text.getBoundingClientRect().right > whole.right + 1 || text.getBoundingClientRect().left < whole.left - 1)
+        .map((text) => text.textContent),
+      times: [...picture.querySelectorAll('.time')].map((time) => time.textContent),
+    };
+  })()`);
+  expect(pictures).toEqual({ overhang: 0, cut: [], times: [...pictures.times].sort() });
+  await page.locator('#tab-log').click();
+  await page.locator('.entry').first().waitFor();
+  const logged = await page.locator('.entry time').allTextContents();
+  expect(logged).toEqual([...logged].sort().reverse());
+});
+
+test('the keyboard reaches all of it: past the header, into the chart and what scrolls, and it is seen where it is', async () => {
+  const page = await open(DESK);
+  await page.goto(`${gateway.url}/inspector/view/files/log`);
+  await page.locator('.box.active').first().waitFor();
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+  await page.keyboard.press('Enter');
+  const reached: string[] = [];
+  for (let stop = 0; stop < 12; stop += 1) {
+    await page.keyboard.press('Tab');
+    reached.push(
+      await page.evaluate<string>(
+        `(() => {
+          const { activeElement: at } = document;
+          const hasRing = getComputedStyle(at).outlineStyle !== 'none';
+          return (hasRing ? '' : 'unseen ') + (at.id || at.getAttribute('role') || at.className || at.textContent);
+        })()`,
+      ),
+    );
+  }
+  expect(reached).toEqual(
+    expect.arrayContaining(['filter', 'tree', 'Start', 'Stop', 'chart', 'tab-log', 'log']),
+  );
+  expect(reached.filter((name) => name.startsWith('unseen'))).toEqual([]);
+});
