@@ -59,10 +59,12 @@ export async function tellIncomplete(
   if (incomplete.length > MOST_TOLD) complain(`and without ${incomplete.length - MOST_TOLD} more`);
 }
 
-/** Why a list has nothing at all, as a sentence. */
+/** Why a list has nothing at all, as a sentence. Throws UsageError for a server that is not in the catalog. */
 export async function whyEmpty(noun: string, { place, timeoutMs }: McpSituation): Promise<string> {
   const { server, profile } = place;
   if (server !== undefined) {
+    const unknown = await unknownServer(place, timeoutMs);
+    if (unknown !== undefined) throw unknown;
     const details = await detailsOf(place, server, timeoutMs);
     const hidden = noun === 'tool' && profile === undefined ? (details?.tools.length ?? 0) : 0;
     if (hidden > 0)
