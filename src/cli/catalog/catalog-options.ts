@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../../config/reader/problem.ts';
 import { declareTarget, refuseBareKey, type TargetOptions } from '../api/target-options.ts';
-import { printProblems } from '../commands/check.ts';
+import { printProblems } from '../views/problem-lines.ts';
 import { complain } from '../views/output.ts';
 import type { ReloadOptions } from './running-gateway.ts';
 

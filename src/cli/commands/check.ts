@@ -87,12 +87,3 @@ async function resourcesOf(
   const { loadGatewayResources } = await import('../../../config/resources/gateway-resources.ts');
   return loadGatewayResources(config, environment, new SecretValues(), servers);
 }
-
-/** One line per problem on stderr, as compilers write them. */
-export function printProblems(problems: readonly Problem[]): void {
-  for (const problem of problems) {
-    const kind = problem.severity === 'warning' ? 'warning: ' : '';
-    complain(formatProblem(kind === '' ? problem : { ...problem, message: kind + problem.message }));
-    if (problem.excerpt !== undefined) complain(problem.excerpt.join('\n'));
-  }
-}

@@ -73,7 +73,7 @@ function placeOf(
 /** Loaded here only: with it comes all of a gateway. */
 async function started(catalog: string) {
   const { startCatalogGateway } = await import('../../catalog-gateway.ts');
-  const { printProblems } = await import('../commands/check.ts');
+  const { printProblems } = await import('../views/problem-lines.ts');
   try {
     const gateway = await startCatalogGateway(catalog, process.env);
     printProblems(gateway.warnings);

@@ -8,5 +8,6 @@ export function printProblems(problems: readonly Problem[]): void {
   for (const problem of problems) {
     const kind = problem.severity === 'warning' ? 'warning: ' : '';
     complain(formatProblem(kind === '' ? problem : { ...problem, message: kind + problem.message }));
+    if (problem.excerpt !== undefined) complain(problem.excerpt.join('\n'));
   }
 }
