@@ -1,7 +1,7 @@
 // What is at `/`: the way of a browser to the inspector, or where that is off a sentence in plain text. Whoever does not ask
 // for a page of HTML gets what any other path without a route gets.
 //
-// FD1  no key is asked for here, and nothing is told that depends on the configuration but whether there is an inspector.
+// FRD1  no key is asked for here, and nothing is told that depends on the configuration but whether there is an inspector.
 
 import type { HeaderList, HttpRequest } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';

@@ -3,7 +3,7 @@
 //
 // FR1  every request passes, in this order: Host and Origin, who asks, route, method, limits; /health only what it must. A
 //     webhook passes nothing but its own checks, the inspector has an access of its own in the place of the key, and a
-//     browser at `/` is led on without one (FD1). Who
+//     browser at `/` is led on without one (FRD1). Who
 //     has to be asked for is waited for; meanwhile nothing of the request is looked at, and its body has a bound (UB1).
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 

@@ -1,8 +1,7 @@
 // Whether people can use the page: every view by axe-core, light and dark, on a small screen of a desk and on a phone, and what fits
 // where. In a real browser, with the built program.
 
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axeCore from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/automation/automation.ts';
@@ -13,7 +12,7 @@ import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
 /** Evaluated in the page: its policy lets no script in. */
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const { source: axe } = axeCore;
 const DESK = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 

@@ -118,7 +118,7 @@ describe('the first view of the page', () => {
 });
 
 describe('the way to the page', () => {
-  test('FD1: leads browsers, and nobody else, from / to the inspector, or says that it is off', async () => {
+  test('FRD1: leads browsers, and nobody else, from / to the inspector, or says that it is off', async () => {
     const on = await startGateway({ settings: { api_key: KEY }, servers: { echo: fault('echo') } });
     const led = await ask(`${on.url}/`, { headers: html });
     expect([led.status, led.headers.location]).toEqual([303, '/inspector']);

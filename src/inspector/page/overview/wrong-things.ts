@@ -1,8 +1,8 @@
 // What is wrong, as the overview tells it: of the servers and triggers from the feed, of deliveries, runs and approvals from what was
 // asked for. No browser in here, so that it can be tested as a table.
 //
-// WT1  whatever is wrong is in the list, or counted as more of its kind; what is in order never is.
-// WT2  the kinds come in one order: servers, triggers, deliveries, runs, approvals; within servers the parked ones first.
+// OVW1  whatever is wrong is in the list, or counted as more of its kind; what is in order never is.
+// OVW2  the kinds come in one order: servers, triggers, deliveries, runs, approvals; within servers the parked ones first.
 
 import type { DeliveryList, DeliveryRow } from '../../delivery-wire.ts';
 import type { ApprovalList, ApprovalRow, RunList, RunRow } from '../../run-wire.ts';

@@ -76,7 +76,7 @@ const told = (of: Made) =>
   ]);
 
 describe('what is wrong', () => {
-  test('comes in one order, and says why (WT2)', () => {
+  test('comes in one order, and says why (OVW2)', () => {
     const lines = told({
       servers: [
         server('good'),
@@ -109,7 +109,7 @@ describe('what is wrong', () => {
     ]);
   });
 
-  test('is all there or counted as more, and what is in order never is (WT1)', () => {
+  test('is all there or counted as more, and what is in order never is (OVW1)', () => {
     const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,4}$/), { maxLength: 2 * MOST });
     const serverOf = (id: string, kind: number) =>
       server(id, [{}, { state: 'failed' }, { state: 'failed', is_parked: true }, { state: 'idle' }][kind]);
