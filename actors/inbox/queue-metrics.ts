@@ -4,7 +4,7 @@
 import type { Log } from '../log.ts';
 import { Latency } from '../server/calls/latency.ts';
 import type { Settled } from '../sources/adapter.ts';
-import type { StoredEvent, TurnResult } from '../store/store.ts';
+import { INBOUND, type NewEvent, type StoredEvent, type TurnResult } from '../store/store.ts';
 import type { DeliveryWaits } from './delivery-waits.ts';
 import type { Mailbox } from './mailbox.ts';
 
@@ -66,11 +66,11 @@ export class QueueMetrics {
     switch (result.outcome) {
       case 'done':
         this.#done += 1;
-        log.debug(fieldsOf(mailbox, result), 'delivery ended');
+        this.#ended(mailbox, result);
         break;
       case 'ignored':
         this.#ignored += 1;
-        log.debug(fieldsOf(mailbox, result), 'delivery ended');
+        this.#ended(mailbox, result);
         break;
       case 'held':
         this.#held += 1;
@@ -108,6 +108,13 @@ export class QueueMetrics {
     this.#deliveryWaits.settle(mailbox.event.id, { state, answer, note });
   }
 
+  /** Of what came from outside everybody wants to know; messages and timers are as many again. */
+  #ended(mailbox: Mailbox, result: TurnResult): void {
+    const fields = { ...fieldsOf(mailbox, result), answered_by: result.by };
+    if (isFromOutside(mailbox.event)) this.#log.info(fields, 'delivery ended');
+    else this.#log.debug(fields, 'delivery ended');
+  }
+
   #putOff({ event }: Mailbox): void {
     this.#deliveryWaits.putOff(event.id);
   }
@@ -131,6 +138,11 @@ export class QueueMetrics {
   fault(mailbox: Mailbox, reason: string): void {
     this.#log.error({ ...fieldsOf(mailbox), reason }, 'a turn of a conversation failed by a fault');
   }
+}
+
+/** An event of a platform, a schedule or a person, as against what they make the gateway send or do later. */
+export function isFromOutside({ key, kind = INBOUND }: Pick<NewEvent, 'key' | 'kind'>): boolean {
+  return kind === INBOUND && key.startsWith('conversation/');
 }
 
 function fieldsOf(mailbox: Mailbox, result?: TurnResult): object {

@@ -28,7 +28,7 @@ export function turnResult(
   switch (outcome.kind) {
     case 'done':
     case 'ignored': {
-      const { kind, trigger, note, answer, receipt } = outcome;
+      const { kind, trigger, note, answer, by, receipt } = outcome;
       return {
         key,
         fence,
@@ -37,6 +37,7 @@ export function turnResult(
         trigger,
         note: note === undefined ? undefined : noteOf(note),
         answer,
+        by,
         receipt,
         isLast,
         ...effectsOf(outcome),

@@ -44,7 +44,7 @@ export type Outcome =
       readonly kind: 'done' | 'ignored';
       /** Whoever sent it is told so. */
       readonly notice?: Notice | undefined;
-    } & Pick<TurnResult, 'trigger' | 'note' | 'answer' | 'receipt'> &
+    } & Pick<TurnResult, 'trigger' | 'note' | 'answer' | 'by' | 'receipt'> &
       Effects)
   /**
    * It is to go on when an event of its key wakes that name, and gives its claim and its place back until then. The name is

@@ -176,6 +176,8 @@ export interface TurnResult extends TurnRef {
   readonly trigger?: string | undefined;
   readonly note?: string | undefined;
   readonly answer?: string | undefined;
+  /** Who answered, for the log alone: it is not stored. */
+  readonly by?: string | undefined;
   /** What a platform calls the message that was sent: an edit of it finds it so. Undefined leaves the one that is there. */
   readonly receipt?: string | undefined;
   /** Undefined leaves the snapshot as it is, null removes it. */

@@ -94,9 +94,10 @@ const fixed: ReadonlyMap<string, Route> = new Map(
     '/health': { isOpen: true, methods: read(plain(health)) },
     '/servers': {
       methods: read(
-        plain(({ gateway }, context) =>
-          context.json(200, { servers: gateway.servers.all().map(serverRecord) }),
-        ),
+        plain((routes, context) => {
+          const servers = routes.gateway.servers.all().map((server) => recordOf(routes, server));
+          context.json(200, { servers });
+        }),
       ),
     },
     '/stats': { methods: read(plain(stats)) },
@@ -126,13 +127,13 @@ const startMethods = byMethod({
       return;
     }
     await server.start();
-    context.json(200, serverRecord(server));
+    context.json(200, recordOf(routes, server));
   }),
 });
 const stopMethods = byMethod({
-  POST: onServer(async (_, context, server) => {
+  POST: onServer(async (routes, context, server) => {
     await server.stop();
-    context.json(200, serverRecord(server));
+    context.json(200, recordOf(routes, server));
   }),
 });
 
@@ -186,6 +187,10 @@ function found<T>(
     refuse(routes, context, error);
     return null;
   }
+}
+
+function recordOf({ gateway }: RouteContext, server: ManagedServer) {
+  return serverRecord(server, (text) => gateway.redactor.redact(text));
 }
 
 function health({ gateway, triggers }: RouteContext, context: ExchangeContext): void {

@@ -95,7 +95,8 @@ export class HandlerAttempts {
       }
       const replacesDraft = isInDoubt !== true && (draft?.wasBegun === true || mayHaveDraft(taken));
       const steps = answer.effects?.steps ?? (binding?.approval && [endedRow(answer.text)]);
-      const outcome = { kind: 'done', ...answered(taken, answer, job, replacesDraft), steps } as const;
+      const told = answered(taken, answer, job, replacesDraft);
+      const outcome = { kind: 'done', ...told, by: whom, steps } as const;
       // What has no form on its platform is no answer.
       live?.replied(answer);
       return outcome;

@@ -6,6 +6,7 @@ import type { ServerDetails, ServerRecord, ServerStats, Stats } from '../api/api
 import { deliveryCounts, triggerCounts, workCounts } from './automation-views.ts';
 import { counted, duration, latency } from './figures.ts';
 import { type Paint, styleOf } from './paint.ts';
+import { withReasons } from './server-reasons.ts';
 import { type Column, table } from './table.ts';
 import { printable } from './terminal-text.ts';
 
@@ -42,7 +43,8 @@ export function serverTable(rows: readonly ServerRow[], paint: Paint, width?: nu
     { title: 'P50', isNumber: true, text: (row) => latency(row.latency?.p50 ?? null) },
     { title: 'P95', isNumber: true, text: (row) => latency(row.latency?.p95 ?? null) },
   ];
-  return rows.length === 0 ? ['no servers: the catalog is empty'] : table(columns, rows, width);
+  if (rows.length === 0) return ['no servers: the catalog is empty'];
+  return table(withReasons(columns, rows, paint, width), rows, width);
 }
 
 /** `-` while it does not run. */

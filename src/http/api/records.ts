@@ -35,8 +35,8 @@ function countersOf(server: ManagedServer) {
 }
 
 /** One line of GET /servers. */
-export function serverRecord(server: ManagedServer) {
-  const { handle } = server;
+export function serverRecord(server: ManagedServer, redact: (text: string) => string) {
+  const { handle, lastError } = server;
   return {
     id: server.id,
     runtime: server.entry.runtime,
@@ -46,6 +46,9 @@ export function serverRecord(server: ManagedServer) {
     ...countersOf(server),
     started_at: iso(server.opened?.at),
     last_used_at: iso(handle.lastUsedTime),
+    last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
+    next_retry_at: iso(nextRetryAt(server)),
+    is_parked: handle.isParked,
     pids: pidsOf(server),
   };
 }
@@ -71,15 +74,11 @@ function listRecords({ cache }: ManagedServer) {
 
 /** GET /servers/:id. */
 export function serverDetails(server: ManagedServer, redact: (text: string) => string) {
-  const { lastError } = server;
   return {
-    ...serverRecord(server),
+    ...serverRecord(server, redact),
     eras: Object.entries(server.eras.known ?? {}).flatMap(([era, isSpoken]) => (isSpoken ? [era] : [])),
     tools: (server.cache.lists.tools ?? []).map((item) => item.key),
     lists: listRecords(server),
-    last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
-    next_retry_at: iso(nextRetryAt(server)),
-    is_parked: server.handle.isParked,
     connections: [...server.pool.members].map((member) => ({
       session: member.owner?.label ?? null,
       pid: member.connection.link.pid ?? null,

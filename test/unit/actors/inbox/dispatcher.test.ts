@@ -114,7 +114,7 @@ describe('an event', () => {
       answer: 'hello',
     });
     expect(said('delivery ended')).toMatchObject([
-      { level: 'debug', fields: { delivery: 'a1', key: 'conversation/a', outcome: 'done', trigger: 't' } },
+      { level: 'info', fields: { delivery: 'a1', key: 'conversation/a', outcome: 'done', trigger: 't' } },
     ]);
   });
 
