@@ -3,7 +3,7 @@
 
 import { pino } from 'pino';
 import type { Log } from '../actors/log.ts';
-import { hasColours } from './cli/views/paint.ts';
+import { hasColours, type Paint, paintFor } from './cli/views/paint.ts';
 import { jsonForTerminal, printable, printableLines } from './cli/views/terminal-text.ts';
 
 export interface LogOptions {
@@ -28,18 +28,31 @@ export async function createLog({ level, fd, redact }: LogOptions): Promise<Log>
     return log;
   }
   // Loaded only when somebody looks: it would be a third of the start-up time.
-  const { default: pretty } = await import('pino-pretty');
+  const { prettyFactory } = await import('pino-pretty');
+  const pretty = prettyFactory({
+    colorize: hasColours(stream, process.env),
+    singleLine: true,
+    ignore: 'pid,hostname',
+    translateTime: 'HH:MM:ss.l',
+  });
+  const paint = paintFor(stream, process.env);
   const log: Log = pino(
     { ...options, hooks: { streamWrite: (line: string) => legible(redact(line)) } },
-    pretty({
-      destination: output,
-      colorize: hasColours(stream, process.env),
-      singleLine: true,
-      ignore: 'pid,hostname',
-      translateTime: 'HH:MM:ss.l',
-    }),
+    { write: (line: string) => void output.write(serverLine(line, paint) ?? pretty(line)) },
   );
   return log;
+}
+
+/** What a server wrote on stderr, as `name | line`: its time and level are not its own. Undefined for any other line. */
+function serverLine(line: string, paint: Paint): string | undefined {
+  if (!line.includes('"stream":"stderr"')) return undefined;
+  try {
+    const { stream, server, msg } = JSON.parse(line) as Record<string, unknown>;
+    if (stream !== 'stderr' || typeof server !== 'string') return undefined;
+    return `${paint('strong', printable(server))} | ${printable(String(msg))}\n`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The line as a terminal may have it: pino-pretty writes what the JSON says, escapes and all. */

@@ -26,6 +26,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'stdio/gateway-stdio',
     'stdio/gateway-stdio-clients',
     'cli/log-output',
+    'cli/logs',
     'cli/operator-at-night',
     'cli/terminal-text',
     'cli/try',

@@ -27,6 +27,7 @@ import { forEachLimited } from '../for-each-limited.ts';
 import type { Log } from '../log.ts';
 import { Redactor } from '../redact.ts';
 import type { CallOwner } from '../server/calls/call-owner.ts';
+import { RecentLines } from '../server/lines/recent-lines.ts';
 import { everyListKind } from '../server/lists/lists.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import { StartTime } from '../start-time.ts';
@@ -82,6 +83,8 @@ export class Gateway {
   readonly #inProcess = new InProcessClient(this);
   /** Where accepted events live; opened by the first that needs it. */
   readonly store: StorePart;
+  /** What the servers wrote on stderr last. */
+  readonly lines = new RecentLines();
   readonly beginning = new StartTime();
   /** How it introduces itself to clients that see all servers as one. */
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
@@ -158,6 +161,7 @@ export class Gateway {
       log,
       redactor: this.redactor,
       stateFolder: this.#stateFolder,
+      lines: this.lines,
       sessions: this.sessions,
       graceMs: () => this.#life.graceMs,
       onLearned: () => {

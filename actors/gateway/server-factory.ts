@@ -8,6 +8,7 @@ import type { Log } from '../log.ts';
 import type { Redactor } from '../redact.ts';
 import { ServerCache } from '../server/cache/server-cache.ts';
 import { redactedError } from '../server/calls/redacted-error.ts';
+import type { RecentLines } from '../server/lines/recent-lines.ts';
 import { ALL_LIST_BYTES, ListBudget } from '../server/lists/bounded-list.ts';
 import { InvalidTools } from '../server/lists/invalid-tools.ts';
 import type { ListKind } from '../server/lists/lists.ts';
@@ -24,6 +25,8 @@ export interface ServerSurroundings {
   readonly log: Log;
   readonly redactor: Redactor;
   readonly stateFolder: StateFolder;
+  /** Where what they write on stderr is kept. */
+  readonly lines: RecentLines;
   readonly sessions: Sessions;
   /** The time that is left to end in, once the gateway stops. */
   readonly graceMs: () => number;
@@ -93,7 +96,7 @@ export class ServerFactory {
     previous: ManagedServer | undefined,
     audience: Audience,
   ): ManagedServer {
-    const { log, redactor, stateFolder, maxMessageBytes, version, environment } = this.#surroundings;
+    const { log, redactor, stateFolder, maxMessageBytes, version, environment, lines } = this.#surroundings;
     const cache = new ServerCache(
       stateFolder.listFile(hash),
       (kinds, isFirst) => {
@@ -123,6 +126,7 @@ export class ServerFactory {
           records: stateFolder.records,
           newMark: (server) => stateFolder.newMark(server),
           log,
+          keepLine: (server, line) => lines.add(server, line),
         }),
       wake,
       isWatched: audience.isWatched,

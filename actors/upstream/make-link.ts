@@ -26,10 +26,13 @@ export interface LinkContext {
   /** What is known of a tool's arguments: some of them become headers in the modern era. */
   readonly inputSchemaOf: SchemaLookup;
   readonly log: Log;
+  /** Keeps a line that the server wrote on stderr, for whoever asks. */
+  readonly keepLine: (server: string, line: string) => void;
 }
 
 export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
-  const { server, maxMessageBytes, redactor, environment, records, newMark, log, inputSchemaOf } = context;
+  const { server, maxMessageBytes, redactor, environment, records, newMark, log, keepLine, inputSchemaOf } =
+    context;
   if (entry.runtime === 'stdio') {
     return new StdioLink(
       {
@@ -40,7 +43,10 @@ export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, conte
         mark: newMark(server),
         maxMessageBytes,
         redactor,
-        onStderr: (line) => log.info({ server, stream: 'stderr' }, line),
+        onStderr: (line) => {
+          keepLine(server, line);
+          log.info({ server, stream: 'stderr' }, line);
+        },
         onNoise: (line) => log.warn({ server, stream: 'stdout' }, `no message: ${line}`),
         onSpawn: (pid) => records?.add(pid, server),
         onReaped: (pid) => records?.remove(pid),

@@ -160,6 +160,7 @@ export class Front implements Part {
     const deadline = performance.now() + graceMs;
     // Streams that only listen would never end by themselves; their clients come back to the next gateway.
     this.gateway.sessions.closeStreams();
+    this.gateway.lines.endWatches();
     this.triggers?.closeStreams();
     this.#inspector?.close();
     const settled = async (until: number) => {

@@ -5,6 +5,7 @@ import type { Endpoint } from '../../actors/client/profiles/profile.ts';
 import { GatewayError } from '../../actors/errors.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
+import { answerLogs } from './api/log-stream.ts';
 import { profileFigures } from './api/profile-figures.ts';
 import { serverDetails, serverRecord, serverStats } from './api/records.ts';
 import type { BodyHandler } from './listener/seam.ts';
@@ -101,6 +102,15 @@ const fixed: ReadonlyMap<string, Route> = new Map(
       ),
     },
     '/stats': { methods: read(plain(stats)) },
+    '/logs': {
+      methods: read((routes, context) => () => {
+        try {
+          answerLogs(routes, context);
+        } catch (error) {
+          fail(routes, context, error);
+        }
+      }),
+    },
     '/mcp': { methods: mcp },
     '/rpc': {
       methods: byMethod({

@@ -2,9 +2,8 @@
 // answer and every page has an end.
 
 import { platformOf, typeNames } from '../../../config/resources/triggers/trigger-types.ts';
-import { InvalidQueryError } from '../../errors.ts';
 import type { DeliveryFilter, DeliveryState } from '../../store/delivery.ts';
-import { oneOf, queryValues, wholeNumber } from './query-values.ts';
+import { instant, oneOf, queryValues, wholeNumber } from './query-values.ts';
 
 const STATES: readonly DeliveryState[] = [
   'queued',
@@ -20,7 +19,6 @@ const STATES: readonly DeliveryState[] = [
 const SOURCES = [...typeNames.map(platformOf), 'outbox'];
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;
-const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `state` (several by commas), `trigger`, `source`, `conversation`, `since` (ISO time, or `15m` ago), `before`, `limit`. */
 export function deliveryFilter(query: string, now: number): DeliveryFilter {
@@ -56,13 +54,3 @@ function mailboxPrefix(conversation: string): string {
 }
 
 const platforms: ReadonlySet<string> = new Set(typeNames.map(platformOf));
-
-function instant(text: string, now: number): number {
-  const ago = /^([0-9]{1,6})([smhd])$/.exec(text);
-  if (ago !== null) return now - Number(ago[1]) * (units[ago[2] ?? ''] ?? 0);
-  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isFinite(at)) return at;
-  throw new InvalidQueryError(
-    'since should be a time such as 2026-11-21T10:00:00Z, or a while ago such as 15m, 12h, 3d',
-  );
-}

@@ -6,7 +6,10 @@ import type { ServerList } from './api-responses.ts';
 import { explainUnknown } from './unknown-name.ts';
 
 /** A better explanation where `problem` is about an unknown server; else `problem` itself. */
-export function explainUnknownServer(problem: ApiProblem, situation: Situation): Promise<ApiProblem> {
+export function explainUnknownServer(
+  problem: ApiProblem,
+  situation: Pick<Situation, 'client' | 'args' | 'timeoutMs'>,
+): Promise<ApiProblem> {
   return explainUnknown(problem, situation, 'server', async ({ client, timeoutMs }) => {
     const { body } = await client.ask('GET', 'servers', timeoutMs);
     return (body as ServerList).servers.map(({ id }) => id);

@@ -53,6 +53,7 @@ export async function runCommand(name: string, args: readonly string[], version:
   try {
     if (name === 'machines') return await (await import('./machines.ts')).machines(args, version);
     if (name === 'top') return await (await import('../top/top.ts')).top(args, version);
+    if (name === 'logs') return await (await import('./logs.ts')).logs(args, version);
     if (name === 'chat') return await (await import('../chat/chat.ts')).chat(args, version);
     if (name === 'validate') return await (await import('./validate.ts')).validate(args, version);
     if (name === 'connect') return await (await import('../connect/connect.ts')).connect(args, version);

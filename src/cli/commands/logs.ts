@@ -1,0 +1,140 @@
+// `logs`: what the servers of a running gateway wrote on stderr, with the name of each in front; with -f it goes on until somebody
+// ends it.
+
+import { ApiClient, ApiProblem, type ApiResponse } from '../api/api-client.ts';
+import {
+  declareTarget,
+  readTarget,
+  refuseBareKey,
+  type TargetOptions,
+  targetHelp,
+  UsageError,
+} from '../api/target-options.ts';
+import { explainUnknownServer } from '../api/unknown-server.ts';
+import { type Parsed, parseProgram } from '../command.ts';
+import { sentenceOf } from '../command-list.ts';
+import { complain, print, printJson } from '../views/output.ts';
+import { type Paint, paintFor } from '../views/paint.ts';
+import { printable } from '../views/terminal-text.ts';
+
+const TIMEOUT_SECONDS = 10;
+
+interface Line {
+  readonly at: string;
+  readonly server: string;
+  readonly text: string;
+}
+
+interface Options extends TargetOptions {
+  readonly server: string | undefined;
+  readonly follow?: boolean;
+  readonly since?: string;
+  readonly lines?: string;
+  readonly json?: boolean;
+}
+
+/** Gives the exit code. Rejects with an ApiProblem, or with UsageError for a value that the gateway refuses. */
+export async function logs(args: readonly string[], version: string): Promise<number> {
+  const parsed = parse(args, version);
+  if (parsed.do === 'exit') return parsed.code;
+  const { options } = parsed;
+  const client = new ApiClient(await readTarget(options, process.env));
+  const timeoutMs = (options.timeout ?? TIMEOUT_SECONDS) * 1000;
+  try {
+    return options.follow === true
+      ? await follow(client, options, timeoutMs)
+      : await showOnce(client, options, timeoutMs);
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error;
+    if (error.answer?.status === 400) throw new UsageError(printable(error.message));
+    if (error.answer?.status === 404 && options.server !== undefined)
+      throw await explainUnknownServer(error, { client, args: [options.server], timeoutMs });
+    throw error;
+  }
+}
+
+async function showOnce(client: ApiClient, options: Options, timeoutMs: number): Promise<number> {
+  const { body }: ApiResponse = await client.ask('GET', pathOf(options), timeoutMs);
+  const show = shownBy(options);
+  const { lines } = body as { readonly lines: readonly Line[] };
+  if (lines.length === 0 && options.json !== true)
+    complain('nothing: no server has written on stderr in that time');
+  for (const line of lines) if (!(await show(line))) break;
+  return 0;
+}
+
+async function follow(client: ApiClient, options: Options, timeoutMs: number): Promise<number> {
+  const left = new AbortController();
+  const show = shownBy(options);
+  let reason = 'the gateway does not answer any more';
+  // One after the other, as they came.
+  let shown: Promise<unknown> = Promise.resolve();
+  const onEvent = (name: string, data: unknown) => {
+    if (name === 'end') ({ reason } = data as { readonly reason: string });
+    if (name !== 'line') return;
+    shown = shown.then(async () => {
+      // As when `head` has seen enough.
+      if (!(await show(data as Line))) left.abort();
+    });
+  };
+  try {
+    await client.follow('GET', pathOf(options), timeoutMs, { signal: left.signal }, onEvent);
+  } catch (error) {
+    if (!left.signal.aborted) throw error;
+  }
+  await shown;
+  if (left.signal.aborted) return 0;
+  complain(`logs: no more lines come: ${printable(reason)}`);
+  return 1;
+}
+
+/** Names are as wide as the widest so far. */
+function shownBy({ json }: Options): (line: Line) => Promise<boolean> {
+  if (json === true) return (line) => printJson(JSON.stringify(line));
+  const paint = paintFor(process.stdout, process.env);
+  let width = 0;
+  return (line) => {
+    width = Math.max(width, line.server.length);
+    return print(`${shownLine(line, width, paint)}\n`);
+  };
+}
+
+function shownLine({ server, text }: Line, width: number, paint: Paint): string {
+  return `${paint('strong', printable(server).padEnd(width))} | ${printable(text)}`;
+}
+
+function pathOf({ server, since, lines }: Options): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ server, since, lines }))
+    if (value !== undefined) query.set(name, value);
+  return query.size === 0 ? 'logs' : `logs?${query}`;
+}
+
+function parse(args: readonly string[], version: string): Parsed<Options> {
+  return parseProgram<Options>(
+    {
+      name: 'actor-gateway logs',
+      description: sentenceOf('logs'),
+      version,
+      after: `
+Examples:
+  actor-gateway logs -f
+  actor-gateway logs files --since 10m --lines 1000
+${targetHelp}`,
+      declare: (command) => {
+        command.argument('[server]', 'id of a server; without it those of all');
+        declareTarget(command, TIMEOUT_SECONDS);
+        command
+          .option('-f, --follow', 'go on with what they write from now on')
+          .option('--since <time>', 'only what was written since: a time, or a while ago such as 10m, 12h')
+          .option('--lines <count>', 'the last so many at most (default: 100)')
+          .option('--json', 'one JSON object on each line: at, server, text');
+      },
+      read: (command) => {
+        refuseBareKey(command);
+        return { ...command.opts<Omit<Options, 'server'>>(), server: command.args[0] };
+      },
+    },
+    args,
+  );
+}

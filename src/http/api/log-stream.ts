@@ -1,0 +1,128 @@
+// GET /logs: what the servers wrote on stderr, as JSON, or as server-sent events that go on with each line that comes.
+//
+// LG1 (A8)  at most 32 watch at a time. For one that does not read 1,000 lines wait; then its stream ends with a word.
+
+import { instant, queryValues, wholeNumber } from '../../../actors/automation/operator/query-values.ts';
+import { OverloadedError } from '../../../actors/errors.ts';
+import type { LineQuery, LineWatcher, ServerLine } from '../../../actors/server/lines/recent-lines.ts';
+import type { HttpStream } from '../listener/seam.ts';
+import type { ExchangeContext } from '../mcp/exchange-context.ts';
+import type { RouteContext } from '../route-context.ts';
+
+const known = ['server', 'since', 'lines'];
+const DEFAULT_LINES = 100;
+const MAX_LINES = 10_000;
+const MAX_WATCHERS = 32;
+const MAX_WAITING = 1_000;
+
+const HEADERS = [
+  ['content-type', 'text/event-stream'],
+  ['cache-control', 'no-store'],
+  ['x-accel-buffering', 'no'],
+] as const;
+
+/** One line, in the answer and in each event `line`. */
+export function logRecord({ at, server, text }: ServerLine, redact: (text: string) => string) {
+  // Redacted already, but the secrets may be others since.
+  return { at: new Date(at).toISOString(), server, text: redact(text) };
+}
+
+/** Throws InvalidQueryError, UnknownServerError and OverloadedError. */
+export function answerLogs(routes: RouteContext, context: ExchangeContext): void {
+  const { gateway } = routes;
+  const query = logQuery(context.request.query);
+  // One that has left the catalog may be asked for, too.
+  if (query.server !== undefined && !gateway.lines.has(query.server)) gateway.server(query.server);
+  const lines = gateway.lines.read(query);
+  const record = (line: ServerLine) => logRecord(line, (text) => gateway.redactor.redact(text));
+  if (!/\btext\/event-stream\b/i.test(context.request.headers.accept ?? '')) {
+    context.json(200, { lines: lines.map(record) });
+    return;
+  }
+  if (gateway.isDraining) {
+    context.refuseWhileDraining();
+    return;
+  }
+  if (gateway.lines.watchers >= MAX_WATCHERS)
+    throw new OverloadedError(`${MAX_WATCHERS} clients follow the logs already; try again later`);
+  new LogStream(routes, context, record, query.server).begin(lines);
+}
+
+function logQuery(text: string): LineQuery {
+  const asked = queryValues(text, known);
+  const since = asked.get('since');
+  return {
+    server: asked.get('server'),
+    since: since === undefined ? undefined : instant(since, Date.now()),
+    lines: wholeNumber('lines', asked.get('lines') ?? String(DEFAULT_LINES), MAX_LINES, 0),
+  };
+}
+
+class LogStream implements LineWatcher {
+  readonly #http: HttpStream;
+  readonly #routes: RouteContext;
+  readonly #record: (line: ServerLine) => object;
+  readonly #server: string | undefined;
+  readonly #onBeat = { heartbeat: () => void this.#http.write(': \n\n') };
+  readonly #stopWatching: () => void;
+  #waiting: ServerLine[] = [];
+  #hasRoom = true;
+
+  constructor(
+    routes: RouteContext,
+    context: ExchangeContext,
+    record: (line: ServerLine) => object,
+    server: string | undefined,
+  ) {
+    this.#routes = routes;
+    this.#record = record;
+    this.#server = server;
+    this.#http = context.reply.stream(200, context.headers(HEADERS));
+    this.#stopWatching = routes.gateway.lines.watch(this);
+    context.reply.onAbort(() => this.#leave());
+    this.#http.onDrain(() => this.#goOn());
+    routes.heartbeat.streams.add(this.#onBeat);
+  }
+
+  /** `lines` are those that are there already. */
+  begin(lines: readonly ServerLine[]): void {
+    if (this.#http.isDone) {
+      this.#leave();
+      return;
+    }
+    this.#http.write(`: \n\n${lines.map((line) => this.#event(line)).join('')}`);
+  }
+
+  tell(line: ServerLine): void {
+    if (this.#server !== undefined && line.server !== this.#server) return;
+    if (this.#hasRoom) this.#hasRoom = this.#http.write(this.#event(line));
+    else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(line);
+    else this.#end('it was not read as fast as the servers write; ask again for what came since');
+  }
+
+  end(): void {
+    this.#end('the gateway stops');
+  }
+
+  #end(reason: string): void {
+    this.#leave();
+    this.#http.write(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`);
+    this.#http.end();
+  }
+
+  #event(line: ServerLine): string {
+    return `event: line\ndata: ${JSON.stringify(this.#record(line))}\n\n`;
+  }
+
+  #goOn(): void {
+    this.#hasRoom = true;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const line of waiting) this.tell(line);
+  }
+
+  #leave(): void {
+    this.#stopWatching();
+    this.#routes.heartbeat.streams.delete(this.#onBeat);
+  }
+}

@@ -1,0 +1,84 @@
+// `logs`, and what the table of servers says of one that has failed, asked of a gateway that runs.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { beforeAll, expect, test } from 'vitest';
+import { ask, call, eventually, rpc } from '../../fixtures/clients/api-client.ts';
+import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { mainFile, runMain } from '../../fixtures/gateway/run-main.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
+
+const env = { GATEWAY_API_KEY: '' };
+const secret = 'hush-hush-4711';
+
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  gateway = await startGateway({
+    servers: {
+      loud: fault('echo', { env: { TOKEN: secret } }),
+      calm: fault('echo'),
+      broken: fault('exits-at-once', { env: { TOKEN: secret }, restart: { intensity: 0 } }),
+    },
+  });
+});
+
+const run = (args: readonly string[]) => runMain([...args, '--url', gateway.url], { env });
+const say = (stderr: string) => rpc(gateway.url, 'loud', call('say', { stderr }));
+const linesAt = async (query: string): Promise<readonly { server: string; text: string }[]> =>
+  (await ask(`${gateway.url}/logs?${query}`)).json.lines;
+
+test('logs shows what servers wrote with their names in front, without secrets, and follows them', async () => {
+  await rpc(gateway.url, 'calm', call('say', { stderr: 'calm is here' }));
+  await say(`the token is ${secret}`);
+  await eventually('the line is kept', async () => (await linesAt('server=loud')).length > 0);
+  const { code, stdout } = await run(['logs']);
+  expect(code).toBe(0);
+  expect(stdout.split('\n')).toEqual(
+    expect.arrayContaining(['calm | calm is here', 'loud | the token is [redacted]']),
+  );
+  const json = await run(['logs', 'calm', '--json', '--since', '10m', '--lines', '1']);
+  expect(JSON.parse(json.stdout)).toEqual({ at: expect.any(String), server: 'calm', text: 'calm is here' });
+
+  const child = spawn(
+    process.execPath,
+    [mainFile, 'logs', '-f', 'loud', '--lines', '0', '--url', gateway.url],
+    {
+      env: { ...process.env, ...env },
+      timeout: 60_000,
+    },
+  );
+  let followed = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    followed += text;
+  });
+  await eventually('it follows', async () => {
+    await say('a word');
+    return followed.includes('loud | a word\n');
+  });
+  // A flood of one leaves the lines of others, and no control character reaches a terminal.
+  await say(Array.from({ length: 2_000 }, (_, at) => `\u001b]0;noise ${at}\u0007`).join('\n'));
+  await eventually(
+    'what was left out is told',
+    () => /more lines? not shown/.test(followed) || say('more').then(() => false),
+  );
+  expect(followed).not.toContain('\u001b');
+  expect(followed).not.toContain('calm');
+  expect(await linesAt('server=calm')).toHaveLength(1);
+  child.kill('SIGINT');
+  await once(child, 'exit');
+});
+
+test('logs of a server that is not there, and a time that is none, are refused with what there is', async () => {
+  const unknown = await run(['logs', 'clam']);
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('did you mean calm?')]);
+  const never = await run(['logs', '--since', 'never']);
+  expect([never.code, never.stderr]).toEqual([2, expect.stringContaining('such as 15m')]);
+});
+
+test('the table of servers says why one has failed and when it is tried again', async () => {
+  await run(['start', 'broken']);
+  const { stdout } = await run(['servers']);
+  expect(stdout).toMatch(/REASON\n/);
+  expect(stdout).toMatch(/^broken +failed .* (?:parked|backing off|failed), next try .*: .*was refused/m);
+  expect(stdout).not.toContain(secret);
+});

@@ -1,0 +1,66 @@
+// Who follows GET /logs: how many may, and what becomes of one that does not read.
+
+import { expect, test } from 'vitest';
+import { OverloadedError } from '../../../actors/errors.ts';
+import { RecentLines } from '../../../actors/server/lines/recent-lines.ts';
+import { answerLogs } from '../../../src/http/api/log-stream.ts';
+import type { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
+import type { RouteContext } from '../../../src/http/route-context.ts';
+
+function gatewayWithLines() {
+  const lines = new RecentLines();
+  const gateway = { lines, isDraining: false, redactor: { redact: String } };
+  const routes = { gateway, heartbeat: { streams: new Set() } } as unknown as RouteContext;
+  /** A client whose connection has room or not. */
+  const follow = (hasRoom: () => boolean) => {
+    const client = { text: '', isEnded: false, drain: () => {}, leave: () => {} };
+    const stream = {
+      isDone: false,
+      write: (text: string) => {
+        client.text += text;
+        return hasRoom();
+      },
+      onDrain: (listener: () => void) => {
+        client.drain = listener;
+      },
+      end: () => {
+        client.isEnded = true;
+      },
+    };
+    const reply = {
+      stream: () => stream,
+      onAbort: (listener: () => void) => {
+        client.leave = listener;
+      },
+    };
+    const request = { query: '', headers: { accept: 'text/event-stream' } };
+    answerLogs(routes, { request, reply, headers: () => [] } as unknown as ExchangeContext);
+    return client;
+  };
+  return { lines, follow };
+}
+
+test('who does not read has a thousand lines wait, in order, and then a stream that ends with a word (LG1)', () => {
+  const { lines, follow } = gatewayWithLines();
+  let hasRoom = false;
+  const slow = follow(() => hasRoom);
+  for (let i = 0; i <= 1_000; i += 1) lines.add('loud', `line ${i}`);
+  hasRoom = true;
+  slow.drain();
+  const told = [...slow.text.matchAll(/"text":"line (\d+)"/g)].map(([, number]) => Number(number));
+  expect(told).toEqual(Array.from({ length: 1_001 }, (_, i) => i));
+  hasRoom = false;
+  for (let i = 0; i < 1_002; i += 1) lines.add('loud', 'more');
+  expect(slow.isEnded).toBe(true);
+  expect(slow.text).toMatch(/event: end\ndata: {"reason":"it was not read as fast/);
+  expect(lines.watchers).toBe(0);
+});
+
+test('the thirty-third who follows is refused until one has left (LG1)', () => {
+  const { lines, follow } = gatewayWithLines();
+  const [first] = Array.from({ length: 32 }, () => follow(() => true));
+  expect(() => follow(() => true)).toThrow(OverloadedError);
+  first?.leave();
+  follow(() => true);
+  expect(lines.watchers).toBe(32);
+});
