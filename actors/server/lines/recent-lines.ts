@@ -1,9 +1,9 @@
 // What the servers wrote on stderr last, all of them together, for whoever asks or watches. Lines come redacted, clean and at a bounded
 // rate (stderr-tail.ts).
 //
-// LR1 (A8)  the lines kept take at most `maxBytes`, whatever is written.
-// LR2 (A6)  no server takes all places: one whose lines take no more than an equal part of the room loses none to others.
-// LR3       lines are given in the order in which they came.
+// SLN1 (A8)  the lines kept take at most `maxBytes`, whatever is written.
+// SLN2 (A6)  no server takes all places: one whose lines take no more than an equal part of the room loses none to others.
+// SLN3       lines are given in the order in which they came.
 
 export interface ServerLine {
   /** Epoch milliseconds. */

@@ -1,6 +1,6 @@
 // GET /logs: what the servers wrote on stderr, as JSON, or as server-sent events that go on with each line that comes.
 //
-// LG1 (A8)  at most 32 watch at a time. For one that does not read 1,000 lines wait; then its stream ends with a word.
+// LGS1 (A8)  at most 32 watch at a time. For one that does not read 1,000 lines wait; then its stream ends with a word.
 
 import { instant, queryValues, wholeNumber } from '../../../actors/automation/operator/query-values.ts';
 import { OverloadedError } from '../../../actors/errors.ts';

@@ -40,7 +40,7 @@ function gatewayWithLines() {
   return { lines, follow };
 }
 
-test('who does not read has a thousand lines wait, in order, and then a stream that ends with a word (LG1)', () => {
+test('who does not read has a thousand lines wait, in order, and then a stream that ends with a word (LGS1)', () => {
   const { lines, follow } = gatewayWithLines();
   let hasRoom = false;
   const slow = follow(() => hasRoom);
@@ -56,7 +56,7 @@ test('who does not read has a thousand lines wait, in order, and then a stream t
   expect(lines.watchers).toBe(0);
 });
 
-test('the thirty-third who follows is refused until one has left (LG1)', () => {
+test('the thirty-third who follows is refused until one has left (LGS1)', () => {
   const { lines, follow } = gatewayWithLines();
   const [first] = Array.from({ length: 32 }, () => follow(() => true));
   expect(() => follow(() => true)).toThrow(OverloadedError);

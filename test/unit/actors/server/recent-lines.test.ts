@@ -12,7 +12,7 @@ const written = fc.array(
   { maxLength: 80 },
 );
 
-test('lines stay within their bytes, whatever is written, and come back in the order in which they came (LR1, LR3)', () => {
+test('lines stay within their bytes, whatever is written, and come back in the order in which they came (SLN1, SLN3)', () => {
   const check = (all: readonly { readonly server: string; readonly text: string }[]) => {
     const lines = new RecentLines(ROOM);
     for (const [at, { server, text }] of all.entries()) {
@@ -35,7 +35,7 @@ test('lines stay within their bytes, whatever is written, and come back in the o
   fc.assert(fc.property(written, check));
 });
 
-test('a server whose lines take no more than an equal part loses none, however much another writes (LR2)', () => {
+test('a server whose lines take no more than an equal part loses none, however much another writes (SLN2)', () => {
   const check = (few: number, flood: number, isFirst: boolean) => {
     const lines = new RecentLines(ROOM);
     const quiet = () => {
