@@ -66,7 +66,7 @@ export async function installServer(args: readonly string[], version: string): P
       name: 'actor-gateway install',
       description: sentenceOf('install'),
       version,
-      versionFlags: '-V',
+      versionFlags: '-V, --cli-version',
       after,
       declare: (command) => {
         command
