@@ -3,8 +3,8 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../../config/reader/problem.ts';
 import { declareTarget, refuseBareKey, type TargetOptions } from '../api/target-options.ts';
-import { printProblems } from '../views/problem-lines.ts';
 import { complain } from '../views/output.ts';
+import { printProblems } from '../views/problem-lines.ts';
 import type { ReloadOptions } from './running-gateway.ts';
 
 export interface CatalogOptions extends ReloadOptions {
