@@ -1,17 +1,19 @@
 // Loads the gateway file and the catalog that it names: read, parse, substitute, check, fill. Either everything
 // is good, or a ConfigError reports every problem of both files at once, and of those of triggers and agents where there
-// will be any; nothing else is ever thrown. A reload calls the same function again and compares.
+// will be any; nothing else is ever thrown. A reload calls the same function again and compares. A catalog may also be
+// loaded alone, and then every setting of a gateway file has its default.
 
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Catalog, ServerEntry } from './catalog/catalog-schema.ts';
 import { readCatalog } from './catalog/read-catalog.ts';
 import { platformsIn } from './gateway-file/daemon-form.ts';
-import type { GatewayConfig } from './gateway-file/gateway-schema.ts';
+import { type GatewayConfig, gatewaySchema } from './gateway-file/gateway-schema.ts';
+import { listeningAt } from './gateway-file/listen-override.ts';
 import { profileProblems } from './gateway-file/profile-checks.ts';
-import { readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
+import { exposures, readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
 import { folderKinds, resourceFolders } from './gateway-file/resource-folders.ts';
 import { environmentBeside } from './reader/env-file.ts';
-import type { Written } from './reader/fill-defaults.ts';
+import { fillDefaults, type Written } from './reader/fill-defaults.ts';
 import { ConfigError, hasError, type Problem } from './reader/problem.ts';
 import { SchemaReader } from './reader/schema-reader.ts';
 import { SecretValues } from './reader/secret-values.ts';
@@ -27,7 +29,7 @@ export interface Loaded {
   /** Values to strike from everything that is shown (A9), the longest first; each has six characters or more. */
   readonly secrets: readonly string[];
   readonly warnings: readonly Problem[];
-  /** Absolute. */
+  /** Absolute; '' without one. */
   readonly configPath: string;
   /** Absolute; '' without one. */
   readonly catalogPath: string;
@@ -44,6 +46,20 @@ export interface LoadOptions {
   readonly isListening?: boolean;
   /** The file beside which `.env` is, where that is not the gateway file. */
   readonly envBeside?: string;
+  /** `host:port`, a good one: where to listen, whatever the gateway file says. */
+  readonly listen?: string | undefined;
+}
+
+/** What is to run: by a gateway file, or a catalog by itself. Paths are relative to the working directory. */
+export type LoadTarget = { readonly config: string } | { readonly catalog: string };
+
+/** Where a catalog without a gateway file is served. */
+export const DEFAULT_LISTEN = '127.0.0.1:8080';
+
+/** Loads either kind of target. Throws a ConfigError. */
+export function loadTarget(target: LoadTarget, env: Environment, options: LoadOptions = {}): Promise<Loaded> {
+  if ('config' in target) return loadConfig(target.config, env, options);
+  return loadCatalogAlone(target.catalog, env, options);
 }
 
 /**
@@ -68,13 +84,14 @@ export async function loadConfig(
     throw new ConfigError([new SourceFile(configPath, '').problem(0, source.reason)]);
   }
   const reader = new SchemaReader(source, env, secrets);
-  const { hasTriggers = false, isListening = false } = options;
+  const { hasTriggers = false, isListening = false, listen } = options;
   const {
     value: config = {},
     problems,
     isBroken,
   } = await readTree(source, reader, 'listen_addr and catalog_path', async (root) => {
-    const read = await readConfig(reader, root, configPath);
+    const meant = listen === undefined ? root : listeningAt(root, listen);
+    const read = await readConfig(reader, meant, configPath);
     if (isListening) warnOfExposure(reader, read);
     if (hasTriggers) await checkFolders(reader, read);
     return read;
@@ -123,6 +140,27 @@ function withInherited(
     filled[id] = { ...entry, env: { ...inherited, ...entry.env } };
   }
   return { servers: filled };
+}
+
+/** State is kept beside the catalog, and so are variables in a `.env`. */
+async function loadCatalogAlone(path: string, given: Environment, options: LoadOptions): Promise<Loaded> {
+  const catalogPath = resolve(path);
+  const { environment, fromFile, problems: envProblems } = await environmentBeside(catalogPath, given);
+  const secrets = new SecretValues();
+  const start = new SourceFile(catalogPath, '');
+  const { value, problems, reason } = await loadCatalog(catalogPath, environment, secrets, options);
+  if (reason !== undefined) throw new ConfigError([start.problem(0, reason)]);
+  const { listen: listen_addr = DEFAULT_LISTEN, isListening } = options;
+  const config = fillDefaults(gatewaySchema, {
+    listen_addr,
+    catalog_path: catalogPath,
+    state_dir: resolve(dirname(catalogPath), '.gateway'),
+  });
+  const told = isListening ? exposures(config).map((message) => start.problem(0, message, 'warning')) : [];
+  const warnings = [...envProblems, ...told, ...inOrder(problems)];
+  if (value === undefined || hasError(warnings)) throw new ConfigError(warnings);
+  const catalog = withInherited(value, fromFile, secrets);
+  return { config, catalog, secrets: secrets.list(), warnings, configPath: '', catalogPath, environment };
 }
 
 async function readConfig(

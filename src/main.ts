@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { Gateway } from '../actors/gateway/gateway.ts';
 import type { OpenStore } from '../actors/store/store-part.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
-import { type Loaded, loadConfig } from '../config/load-config.ts';
+import { type Loaded, loadTarget } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/reader/problem.ts';
 import type { Automated } from './automate.ts';
-import { parseOptions } from './cli/options.ts';
+import { type CliOptions, parseOptions } from './cli/options.ts';
 import { banner } from './cli/views/banner.ts';
 import { complain, print } from './cli/views/output.ts';
 import { printProblems } from './cli/views/problem-lines.ts';
@@ -45,15 +45,16 @@ async function main(): Promise<number | undefined> {
     return check(options);
   }
 
+  const { target, listen } = options;
   let loaded: Loaded;
   try {
-    loaded = await loadConfig(options.config, process.env, { hasTriggers: true, isListening: true });
+    loaded = await loadTarget(target, process.env, { hasTriggers: true, isListening: true, listen });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     printProblems(error.problems);
     return 2;
   }
-  return run(loaded);
+  return run(loaded, options);
 }
 
 /** Its code is loaded with the first store that is opened. */
@@ -75,12 +76,13 @@ async function automationOf(
   return automate({ config, servers, environment, front, addSecrets });
 }
 
-async function run(loaded: Loaded): Promise<number | undefined> {
+async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<number | undefined> {
   const { config, catalog, secrets } = loaded;
   // The logger is there before the gateway, whose redactor it uses.
   let redact = (line: string) => line;
   const log = await createLog({ level: config.log_level, fd: 1, redact: (line) => redact(line) });
-  const front = new Front({ reload: () => reloads.ask() });
+  const addressSetting = listen === undefined ? undefined : '--listen';
+  const front = new Front({ reload: () => reloads.ask(), addressSetting });
   const triggerSecrets: string[] = [];
   let addSecrets = (values: readonly string[]): void => void triggerSecrets.push(...values);
   // Of the catalog that was read last: both halves of a reload are read before either is applied (RL2).
@@ -120,7 +122,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
   const reloads = new Reloads({
     catalog: {
       read: async () => {
-        const next = await loadConfig(loaded.configPath, process.env);
+        const next = await loadTarget(target, process.env, { listen });
         servers = Object.keys(next.catalog.servers);
         environment = next.environment;
         return next;

@@ -173,21 +173,19 @@ function isShellKey(key: YamlTree | undefined): boolean {
 
 /** Beyond loopback and without a key: what a start and --check tell alike. */
 export function warnOfExposure(reader: SchemaReader, config: Written<GatewayConfig>): void {
-  const { listen_addr, api_key, inspector } = config;
-  const host = /^(.*):\d+$/.exec(listen_addr ?? '')?.[1];
-  if (host === undefined || isLoopback(host) || api_key !== '' || reader.isFaulty('api_key')) return;
+  if (reader.isFaulty('api_key')) return;
   const place = ['listen_addr', 'spec.server.host'].find((path) => reader.has(path)) ?? 'listen_addr';
-  reader.report(
-    place,
-    'LISTENING BEYOND LOOPBACK WITHOUT A KEY: whoever reaches this address can call every tool; set api_key',
-    'warning',
-  );
-  if (inspector?.enabled === undefined)
-    reader.report(
-      place,
-      'the inspector is off: this address is open to others and there is no api_key',
-      'warning',
-    );
+  for (const message of exposures(config)) reader.report(place, message, 'warning');
+}
+
+/** What is to be said of an address that is open to others while there is no key. */
+export function exposures({ listen_addr, api_key, inspector }: Written<GatewayConfig>): string[] {
+  const host = /^(.*):\d+$/.exec(listen_addr ?? '')?.[1];
+  if (host === undefined || isLoopback(host) || api_key !== '') return [];
+  const open =
+    'LISTENING BEYOND LOOPBACK WITHOUT A KEY: whoever reaches this address can call every tool; set api_key';
+  if (inspector?.enabled !== undefined) return [open];
+  return [open, 'the inspector is off: this address is open to others and there is no api_key'];
 }
 
 /**

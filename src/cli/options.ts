@@ -1,13 +1,28 @@
 // The command line of gateway-http.
 
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
+import { DEFAULT_LISTEN, type LoadTarget } from '../../config/load-config.ts';
 import { type Parsed, parseProgram } from './command.ts';
 import { commandHelp } from './command-list.ts';
 
 export interface CliOptions {
-  readonly config: string;
+  readonly target: LoadTarget;
+  /** Where to listen, whatever the gateway file says. */
+  readonly listen: string | undefined;
   readonly isCheck: boolean;
   readonly isJson: boolean;
 }
+
+interface Written {
+  readonly config?: string;
+  readonly catalog?: string;
+  readonly listen?: string;
+}
+
+/** What is taken where no file is named. */
+export const USUAL_CONFIG = 'gateway.yaml';
 
 const after = `
 ${commandHelp()}
@@ -15,6 +30,7 @@ ${commandHelp()}
 Examples:
   actor-gateway --config gateway.yaml
   actor-gateway --config gateway.yaml --check
+  actor-gateway --catalog ~/.cursor/mcp.json --listen 127.0.0.1:9000
   actor-gateway top --url http://127.0.0.1:8080
 
 Signals:
@@ -33,17 +49,45 @@ export function parseOptions(args: readonly string[], version: string): Parsed<C
       after,
       declare: (command) =>
         command
-          .option('-c, --config <file>', 'gateway configuration (YAML)')
+          .option('-c, --config <file>', `gateway configuration (YAML) (default: ./${USUAL_CONFIG})`)
+          .option('--catalog <file>', "run this catalog, or a client's file, with defaults for the rest")
+          .option('--listen <host:port>', `listen here (default: as configured, else ${DEFAULT_LISTEN})`)
           .option('--check', 'check configuration and catalog, start nothing')
           .option('--json', 'with --check: print the result as JSON'),
       read: (command) => {
-        const { config, check, json } = command.opts<{ config?: string; check?: boolean; json?: boolean }>();
-        // Not a required option: that it is missing would be told instead of the slip in `--confg`.
-        if (config === undefined)
-          return command.error("error: required option '-c, --config <file>' not specified");
-        return { config, isCheck: check === true, isJson: json === true };
+        const { check, json, ...written } = command.opts<Written & { check?: boolean; json?: boolean }>();
+        const listen = readListen(command, written.listen);
+        return {
+          target: readTarget(command, written),
+          listen,
+          isCheck: check === true,
+          isJson: json === true,
+        };
       },
     },
     args,
   );
+}
+
+function readTarget(command: Command, { config, catalog }: Written): LoadTarget {
+  if (config !== undefined && catalog !== undefined)
+    return command.error('error: give either --config <file> or --catalog <file>');
+  if (catalog !== undefined) return { catalog };
+  if (config === undefined && !existsSync(USUAL_CONFIG)) return command.error(NOTHING_TO_RUN);
+  return { config: config ?? USUAL_CONFIG };
+}
+
+const NOTHING_TO_RUN = `error: there is no ${USUAL_CONFIG} in this folder, and no --config <file>
+  init              writes one, with a catalog
+  import            writes a catalog of the servers that the clients on this machine have
+  --catalog <file>  runs a catalog, or the file of a client as it is`;
+
+function readListen(command: Command, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  try {
+    parseListenAddr(text);
+    return text;
+  } catch (error) {
+    return command.error(`error: --listen: ${(error as TypeError).message}`);
+  }
 }

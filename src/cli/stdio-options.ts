@@ -1,11 +1,12 @@
 // The command line of gateway-stdio.
 
 import type { Command } from 'commander';
+import type { LoadTarget } from '../../config/load-config.ts';
 import { type Parsed, parseProgram } from './command.ts';
 import { isStdioProgram, programName } from './program-name.ts';
 
 export type StdioTarget =
-  | { readonly config: string; readonly server: string | undefined; readonly profile: string | undefined }
+  | (LoadTarget & { readonly server: string | undefined; readonly profile: string | undefined })
   /** Headers by name, as written: `${VAR}` is not replaced yet. */
   | {
       readonly url: string;
@@ -22,6 +23,7 @@ export interface StdioOptions {
 
 interface Written {
   readonly config?: string;
+  readonly catalog?: string;
   readonly server?: string;
   readonly profile?: string;
   readonly url?: string;
@@ -35,6 +37,7 @@ const after = (name: string) => `
 Examples:
   ${name} --config gateway.yaml
   ${name} --config gateway.yaml --profile work
+  ${name} --catalog ~/.cursor/mcp.json
   ${name} --url http://127.0.0.1:8080/mcp --header 'X-API-Key: \${GATEWAY_API_KEY}'
   ${name} --url http://127.0.0.1:8080/mcp --api-key-file key.txt
   ${name} --config gateway.yaml --print-config
@@ -59,7 +62,8 @@ export function parseStdioOptions(args: readonly string[], version: string): Par
       declare: (command) =>
         command
           .option('-c, --config <file>', 'gateway configuration (YAML): run its servers in this process')
-          .option('--server <id>', 'with --config: only this server, its names without prefix')
+          .option('--catalog <file>', "run the servers of this catalog, or of a client's file, with defaults")
+          .option('--server <id>', 'with --config or --catalog: only this server, its names without prefix')
           .option('--profile <name>', 'only the servers and tools of this profile of the gateway file')
           .option('--url <address>', 'pass everything on to a running gateway, or another remote MCP server')
           .option(
@@ -80,25 +84,32 @@ export function parseStdioOptions(args: readonly string[], version: string): Par
 }
 
 function readTarget(command: Command, written: Written): StdioTarget {
-  const { config, server, profile, url, header = [] } = written;
+  const { config, catalog, server, profile, url, header = [] } = written;
   const { apiKeyFile: keyFile, apiKeyVariable: keyVariable } = written;
-  if ((config === undefined) === (url === undefined))
-    return command.error('error: give either --config <file> or --url <address>');
-  if (config !== undefined) {
+  if ([config, catalog, url].filter((given) => given !== undefined).length !== 1)
+    return command.error('error: give one of --config <file>, --catalog <file> and --url <address>');
+  if (url === undefined) {
     if (header.length > 0) return command.error('error: --header goes with --url only');
     if (keyFile !== undefined) return command.error('error: --api-key-file goes with --url only');
     if (keyVariable !== undefined) return command.error('error: --api-key-variable goes with --url only');
     if (server !== undefined && profile !== undefined)
       return command.error('error: give either --server <id> or --profile <name>');
-    return { config, server, profile };
+    if (config !== undefined) return { config, server, profile };
+    if (profile !== undefined)
+      return command.error(
+        'error: --profile goes with --config or --url; a catalog by itself has no profiles',
+      );
+    return { catalog: catalog ?? '', server, profile };
   }
   if (server !== undefined)
-    return command.error('error: --server goes with --config only; add it to the address: …/mcp/ID');
+    return command.error(
+      'error: --server goes with --config and --catalog only; add it to the address: …/mcp/ID',
+    );
   if (keyFile !== undefined && keyVariable !== undefined)
     return command.error('error: give either --api-key-file or --api-key-variable');
   if (keyVariable !== undefined && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(keyVariable))
     return command.error('error: --api-key-variable expects the name of a variable');
-  const address = inProfile(command, url ?? '', profile);
+  const address = inProfile(command, url, profile);
   return { url: address, headers: readHeaders(command, header), keyFile, keyVariable };
 }
 

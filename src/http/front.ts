@@ -35,6 +35,8 @@ import type { TriggersFront } from './triggers-front.ts';
 
 export interface FrontOptions {
   readonly prefer?: 'uws' | 'node' | undefined;
+  /** What has the address in place of the gateway file, for whoever has to change it. */
+  readonly addressSetting?: string | undefined;
   /** Reads the configuration again and applies it, and gives what has changed; throws ConfigError. */
   reload(): Promise<object>;
 }
@@ -120,7 +122,7 @@ export class Front implements Part {
       readers: Readers.for(config.limits.message_bytes),
       handler: (request, reply) => this.#handle(request, reply),
       onFault: this.#onFault,
-      setting: listenSetting(config),
+      setting: this.#options.addressSetting ?? listenSetting(config),
       ...(prefer === undefined ? {} : { prefer }),
     });
     guard.ownPort = this.#listener.address.port;

@@ -1,13 +1,13 @@
-// gateway-stdio, also as a command of the whole program: the gateway for one client, which talks to it on stdin and stdout. With --config it runs the servers
-// of a catalog in this process, beside any other gateway on the same state folder: it takes no lock and opens no
-// listener. With --url it is the same program over a catalog of one remote server.
+// gateway-stdio, also as a command of the whole program: the gateway for one client, which talks to it on stdin and stdout. With
+// --config or --catalog it runs the servers of a catalog in this process, beside any other gateway on the same state
+// folder: it takes no lock and opens no listener. With --url it is the same program over a catalog of one remote server.
 //
 // It stops within STOP_SECONDS of the end of stdin, SIGTERM, SIGINT, SIGHUP or EPIPE on stdout, and exits with 0.
 
 import { Console } from 'node:console';
 import { Gateway } from '../../actors/gateway/gateway.ts';
 import { BRIDGED, bridgeTo } from '../../config/catalog/bridge.ts';
-import { type Loaded, loadConfig } from '../../config/load-config.ts';
+import { type Loaded, loadTarget } from '../../config/load-config.ts';
 import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
 import type { Environment } from '../../config/reader/substitute.ts';
 import { KEY_VARIABLE, readKeyFile, UsageError } from '../cli/api/target-options.ts';
@@ -85,7 +85,7 @@ async function read(target: StdioTarget): Promise<{ program?: Program; files: re
     for (const problem of loaded.problems) complain(`gateway-stdio: ${problem}`);
     return { files: [] };
   }
-  const loaded = await loadConfig(target.config, givenEnvironment(), { defaultIsolation: 'session' });
+  const loaded = await loadTarget(target, givenEnvironment(), { defaultIsolation: 'session' });
   const { server, profile } = target;
   const ids = Object.keys(loaded.catalog.servers);
   const profiles = Object.keys(loaded.config.profiles);

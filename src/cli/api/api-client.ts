@@ -7,6 +7,8 @@ import { SseParser } from '../../../actors/upstream/sse/sse-parser.ts';
 
 export interface Target {
   readonly url: URL;
+  /** Where the address is from, unless whoever asks has given it. */
+  readonly source?: string | undefined;
   readonly key: { readonly value: string; readonly source: string } | undefined;
 }
 
@@ -157,7 +159,8 @@ export class ApiClient {
 
   /** Why there is no answer at all. */
   unreachable(error: Error, timeoutMs: number): ApiProblem {
-    const { address } = this;
+    const { source } = this.#target;
+    const address = source === undefined ? this.address : `${this.address} (${source})`;
     const { code } = error as { code?: string };
     const cure = 'start the gateway, or say where it is with --url or --config';
     if (code === 'ECONNREFUSED') return new ApiProblem(`nobody listens at ${address}; ${cure}`, true);

@@ -1,9 +1,10 @@
 // Which gateway a command is for, and with which key: the options that all commands for a running gateway share.
 //
 // The key is never an argument: whoever may list the processes of the machine would see it (A9). The file of --config
-// is read for its address alone, since whoever asks seldom has the variables that the rest of it needs.
+// is read for its address alone, since whoever asks seldom has the variables that the rest of it needs. Without --url and
+// --config the gateway file of this folder has the address, as it has for a gateway that is started here.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
@@ -15,6 +16,7 @@ import { SecretValues } from '../../../config/reader/secret-values.ts';
 import { readSourceFile, SourceFile } from '../../../config/reader/source-file.ts';
 import type { Environment } from '../../../config/reader/substitute.ts';
 import { parseYamlTree } from '../../../config/reader/yaml-tree.ts';
+import { USUAL_CONFIG } from '../options.ts';
 import type { Target } from './api-client.ts';
 
 export interface TargetOptions {
@@ -34,8 +36,9 @@ export const DEFAULT_URL = 'http://127.0.0.1:8080';
 export const KEY_VARIABLE = 'GATEWAY_API_KEY';
 
 export const targetHelp = `
-The address is --url, else listen_addr of the file of --config, else ${DEFAULT_URL}. A key is taken from --api-key-file,
-else from the environment variable GATEWAY_API_KEY, which may stand in .env beside the file of --config.
+The address is --url, else listen_addr of the file of --config, else that of ./${USUAL_CONFIG} where there is one, else
+${DEFAULT_URL}. A key is taken from --api-key-file, else from the environment variable GATEWAY_API_KEY, which may
+stand in .env beside that file.
 
 Exit codes: 0 done, 1 it failed, 2 wrong usage`;
 
@@ -74,11 +77,26 @@ export function refuseBareKey(command: Command): void {
 export async function readTarget(written: TargetOptions, env: NodeJS.ProcessEnv): Promise<Target> {
   const { url, config } = written;
   if (url !== undefined && config !== undefined) throw new UsageError('give either --url or --config');
-  if (config === undefined)
-    return { url: readUrl(url ?? DEFAULT_URL), key: readKey(written.apiKeyFile, env) };
-  const { environment } = await environmentBeside(resolve(config), env);
-  const text = await listenUrl(config, environment);
-  return { url: readUrl(text), key: readKey(written.apiKeyFile, environment) };
+  if (url !== undefined) return { url: readUrl(url), key: readKey(written.apiKeyFile, env) };
+  const file = config ?? (existsSync(USUAL_CONFIG) ? USUAL_CONFIG : undefined);
+  if (file === undefined)
+    return { url: readUrl(DEFAULT_URL), source: 'the default', key: readKey(written.apiKeyFile, env) };
+  const { environment } = await environmentBeside(resolve(file), env);
+  const { text, source } =
+    config === undefined
+      ? await usualAddress(environment)
+      : { text: await listenUrl(config, environment), source: `listen_addr of ${config}` };
+  return { url: readUrl(text), source, key: readKey(written.apiKeyFile, environment) };
+}
+
+/** Nobody has named the file of this folder, so that one without an address is no error. */
+async function usualAddress(env: Environment): Promise<{ text: string; source: string }> {
+  try {
+    return { text: await listenUrl(USUAL_CONFIG, env), source: `listen_addr of ./${USUAL_CONFIG}` };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { text: DEFAULT_URL, source: `the default: ./${USUAL_CONFIG} has no usable listen_addr` };
+  }
 }
 
 function readUrl(text: string): URL {

@@ -3,7 +3,7 @@
 import { Redactor } from '../../../actors/redact.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import { resourceFolders } from '../../../config/gateway-file/resource-folders.ts';
-import { loadConfig } from '../../../config/load-config.ts';
+import { loadTarget } from '../../../config/load-config.ts';
 import { ConfigError, hasError } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
 import type { Environment } from '../../../config/reader/substitute.ts';
@@ -15,7 +15,7 @@ import { printProblems } from '../views/problem-lines.ts';
 import { whyUnstartable } from './unstartable.ts';
 
 /** Prints the findings and gives the exit code: 0 good, 2 bad. */
-export async function check({ config, isJson }: CliOptions): Promise<number> {
+export async function check({ target, listen, isJson }: CliOptions): Promise<number> {
   try {
     const {
       config: settings,
@@ -24,7 +24,7 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
       catalogPath,
       secrets,
       environment,
-    } = await loadConfig(config, process.env, { hasTriggers: true, isListening: true });
+    } = await loadTarget(target, process.env, { hasTriggers: true, isListening: true, listen });
     const resources = await resourcesOf(settings, environment, Object.keys(catalog.servers));
     const problems = [...warnings, ...(resources?.problems ?? [])];
     if (hasError(problems)) throw new ConfigError(problems);
@@ -41,8 +41,9 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
       return 0;
     }
     printProblems(problems);
-    const where = catalogPath === '' ? 'it' : catalogPath;
-    await print(`${config} is good; ${where} has ${counted(servers.length, 'server')}\n`);
+    const file = 'config' in target ? target.config : target.catalog;
+    const where = catalogPath === '' || 'catalog' in target ? 'it' : catalogPath;
+    await print(`${file} is good; ${where} has ${counted(servers.length, 'server')}\n`);
     const redactor = new Redactor(secrets);
     for (const [id, entry] of servers) {
       const why = entry.enabled ? whyUnstartable(entry, process.env) : undefined;

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { LoadTarget } from '../../../config/load-config.ts';
 import { isReference, referencesIn, referencesInFile } from '../../../config/reader/references.ts';
 import type { StdioTarget } from '../stdio-options.ts';
 
@@ -45,13 +46,15 @@ interface Arguments {
 
 /** A desktop client passes little of the user's environment on, so that what the files refer to has to be named. */
 function localArguments(
-  target: { config: string; server: string | undefined; profile: string | undefined },
+  target: LoadTarget & { server: string | undefined; profile: string | undefined },
   files: readonly string[],
 ): Arguments {
   const server = target.server === undefined ? [] : ['--server', target.server];
   const profile = target.profile === undefined ? [] : ['--profile', target.profile];
   const names = new Set(files.flatMap((file) => referencesInFile(readFileSync(file, 'utf8'))));
-  return { args: ['--config', resolve(target.config), ...server, ...profile], names: [...names] };
+  const file =
+    'config' in target ? ['--config', resolve(target.config)] : ['--catalog', resolve(target.catalog)];
+  return { args: [...file, ...server, ...profile], names: [...names] };
 }
 
 function remoteArguments(target: RemoteTarget): Arguments {

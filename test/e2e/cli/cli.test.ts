@@ -46,15 +46,18 @@ describe('the command line', () => {
   });
 
   test.each([
-    ['no --config', []],
+    ['no --config, where there is no gateway.yaml', []],
     ['--config without a file', ['--config']],
+    ['--config and --catalog', ['--config', 'x.yaml', '--catalog', 'y.yaml']],
+    ['no address after --listen', ['--config', 'x.yaml', '--listen', 'localhost']],
     ['an unknown option', ['--config', 'x.yaml', '--verbose']],
     ['a stray argument', ['--config', 'x.yaml', 'more']],
   ])('%s is exit code 2, with the way to the help', async (_, args) => {
-    const { code, stdout, stderr } = await runMain(args);
+    const { code, stdout, stderr } = await runMain(args, { cwd: temporaryFolder() });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^error: /);
     expect(stderr).toContain('--help');
+    if (args.length === 0) for (const way of ['init', 'import', '--catalog']) expect(stderr).toContain(way);
   });
 
   test.each([
@@ -101,6 +104,22 @@ describe('an address that is open to others, without a key', () => {
       expect(text).toMatch(/listen_addr: (warning: )?LISTENING BEYOND LOOPBACK WITHOUT A KEY/);
       expect(text).toContain('the inspector is off: this address is open to others and there is no api_key');
     }
+  });
+});
+
+describe('without --config', () => {
+  test('the gateway.yaml of this folder is taken, by a start and by the commands that ask a gateway', async () => {
+    const { folder } = files(good, 'listen_addr: 127.0.0.1:9\ncatalog_path: ./catalog.yaml\n');
+    const [checked, asked] = await Promise.all([
+      runMain(['--check'], { cwd: folder }),
+      runMain(['servers'], { cwd: folder }),
+    ]);
+    expect([checked.code, checked.stderr]).toEqual([0, '']);
+    expect(checked.stdout).toMatch(/^gateway\.yaml is good; .*catalog\.yaml has 2 servers\n/);
+    expect([asked.code, asked.stderr]).toEqual([
+      1,
+      'nobody listens at http://127.0.0.1:9 (listen_addr of ./gateway.yaml); start the gateway, or say where it is with --url or --config\n',
+    ]);
   });
 });
 
