@@ -190,9 +190,8 @@ const writtenFields = {
 /** What may stand in an entry under `servers`; `command` and `url` exclude each other. */
 export const writtenEntrySchema = partial(writtenFields);
 
-/** The same, and the words that desktop clients write. */
-export const desktopFields = {
-  ...writtenFields,
+/** Words of clients for what our fields say. */
+export const clientFields = {
   type: Type.Enum(['stdio', 'http', 'streamable-http', 'streamableHttp', 'sse'], {
     description: "A desktop client's word for runtime.",
   }),
@@ -204,8 +203,25 @@ export const desktopFields = {
   includeTools: toolPatterns('The same, of another client.'),
 };
 
+/** Such words that are rewritten before a file is read along its schema; they are here for whoever looks them up. */
+const rewrittenFields = {
+  serverUrl: text("Windsurf's word for url."),
+  httpUrl: text("Gemini's word for url; what it calls url is an address of runtime sse."),
+  timeout: Type.Number({
+    description:
+      'Their word for request_timeout_seconds: in milliseconds of Gemini, in seconds of Cline, and else in seconds up to 3600, beyond that in milliseconds.',
+  }),
+  envFile: Type.String({
+    description: 'A file of VS Code and Cursor with further variables (NAME=value) for env.',
+    shownAs: 'name',
+  }),
+};
+
+/** What may stand in an entry of our own, and the words of clients. */
+export const desktopFields = { ...writtenFields, ...clientFields };
+
 /** What may stand in an entry under `mcpServers`. */
-export const desktopEntrySchema = partial(desktopFields);
+export const desktopEntrySchema = partial({ ...desktopFields, ...rewrittenFields });
 
 /** A local server: `command` with a slash and `cwd` are absolute. */
 export type StdioEntry = Omit<Type.Static<typeof stdioEntrySchema>, 'inherit_env'> & {

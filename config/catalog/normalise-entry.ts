@@ -8,6 +8,7 @@ import { fillDefaults, type Written } from '../reader/fill-defaults.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
 import type { SecretValues } from '../reader/secret-values.ts';
 import {
+  clientFields,
   type desktopEntrySchema,
   type RemoteEntry,
   remoteEntrySchema,
@@ -17,6 +18,7 @@ import {
   stdioEntrySchema,
   stdioKeys,
 } from './catalog-schema.ts';
+import { isOwnHeader } from './own-headers.ts';
 
 export type WrittenEntry = Written<Static<typeof desktopEntrySchema>>;
 
@@ -39,15 +41,9 @@ export function normaliseEntry(
   }
   refuseStrayKeys(reader, at, isLocal);
   const runtime = chosenRuntime(reader, written, at, isLocal);
-  const {
-    type: _,
-    disabled: __,
-    disabledTools,
-    excludeTools,
-    enabledTools,
-    includeTools,
-    ...fields
-  } = written;
+  const fields = Object.fromEntries(
+    Object.entries(written).filter(([key]) => !Object.hasOwn(clientFields, key)),
+  );
   const common = {
     ...fields,
     enabled: isEnabled(reader, written, at),
@@ -165,26 +161,6 @@ function checkedUrl(reader: SchemaReader, text: string | undefined, path: string
   return url.href;
 }
 
-/** They frame the message or belong to the protocol; a second value would break either. */
-const ownHeaders = new Set([
-  'accept',
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'last-event-id',
-  'mcp-method',
-  'mcp-name',
-  'mcp-protocol-version',
-  'mcp-session-id',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
 function checkHeaders(
   reader: SchemaReader,
   headers: Readonly<Record<string, string | undefined>>,
@@ -196,7 +172,7 @@ function checkHeaders(
     const key = name.toLowerCase();
     const earlier = seen.get(key);
     if (earlier !== undefined) reader.reportKey(joinPath(path, name), `is the same header as ${earlier}`);
-    if (ownHeaders.has(key)) reader.reportKey(joinPath(path, name), 'is set by the gateway itself');
+    if (isOwnHeader(key)) reader.reportKey(joinPath(path, name), 'is set by the gateway itself');
     seen.set(key, name);
     const credentials = /^[A-Za-z][\w-]*\s+(\S.*)$/.exec(value.trim())?.[1];
     if (credentials !== undefined) secrets.add(credentials);

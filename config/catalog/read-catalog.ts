@@ -1,10 +1,11 @@
-// From the catalog file's tree to a Catalog. Two dialects: our own `servers`, where a slip is an error, and a
-// desktop client's `mcpServers`, whose files hold keys that are none of our business.
+// From the catalog file's tree to a Catalog. Two dialects: our own `servers`, where a slip is an error, and those of
+// clients (`mcpServers`, Zed's `context_servers`, VS Code's `servers`), whose files hold keys that are none of our business.
 
 import { dirname } from 'node:path';
 import { joinPath } from '../reader/field-path.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
 import type { SecretValues } from '../reader/secret-values.ts';
+import { memberOf } from '../reader/yaml-members.ts';
 import type { YamlMap, YamlPair, YamlTree } from '../reader/yaml-tree.ts';
 import {
   type Catalog,
@@ -13,6 +14,8 @@ import {
   serverIdPattern,
   writtenEntrySchema,
 } from './catalog-schema.ts';
+import { clientKeys, type Dialect, dialectOf, isVsCodeFile } from './dialects/dialect.ts';
+import { inOurFields } from './dialects/entry-in-our-fields.ts';
 import { entryHabits } from './entry-habits.ts';
 import { normaliseEntry, type WrittenEntry } from './normalise-entry.ts';
 
@@ -27,23 +30,16 @@ export function readCatalog(
   defaultIsolation?: ServerEntry['isolation'],
 ): Catalog {
   const servers: Record<string, ServerEntry> = Object.create(null);
-  const list = findServers(reader, root);
+  const list = findServers(reader, root, file);
   if (list === undefined) return { servers };
-  const isDesktop = list.key === 'mcpServers';
   const claimedBy = new Map<string, string>();
   for (const pair of list.map.pairs) {
-    const path = joinPath(list.key, pair.key);
-    reader.place(path, pair.keyOffset, pair.value.offset);
-    const id = isDesktop ? slug(reader, pair, path) : checkId(reader, pair, path);
+    const read = readServer(reader, pair, list, file, secrets, defaultIsolation);
+    if (read === undefined) continue;
+    const { id, path, entry } = read;
     const earlier = id === undefined ? undefined : claimedBy.get(id);
-    if (earlier !== undefined) {
+    if (earlier !== undefined)
       reader.reportKey(path, `becomes the id ${id}, which ${JSON.stringify(earlier)} has already`);
-    }
-    reader.knowHabits(path, entryHabits(pair.value));
-    const schema = isDesktop ? desktopEntrySchema : writtenEntrySchema;
-    const read = reader.read(schema, pair.value, path) as WrittenEntry | undefined;
-    const written = read && { ...read, isolation: read.isolation ?? defaultIsolation };
-    const entry = written && normaliseEntry(reader, written, path, dirname(file), secrets);
     if (id === undefined) continue;
     claimedBy.set(id, pair.key);
     if (entry !== undefined) servers[id] = entry;
@@ -51,31 +47,77 @@ export function readCatalog(
   return { servers };
 }
 
-function findServers(reader: SchemaReader, root: YamlTree): { key: string; map: YamlMap } | undefined {
+interface ReadServer {
+  /** Undefined for a name of which none can be made. */
+  readonly id: string | undefined;
+  /** Of the entry, for messages. */
+  readonly path: string;
+  /** As a catalog of ours would have it, before anything was replaced or filled. */
+  readonly tree: YamlTree;
+  readonly entry: ServerEntry | undefined;
+}
+
+/** One server of a list; undefined for one that is left out. */
+export function readServer(
+  reader: SchemaReader,
+  pair: YamlPair,
+  { key, dialect }: ServerList,
+  file: string,
+  secrets: SecretValues,
+  defaultIsolation?: ServerEntry['isolation'],
+): ReadServer | undefined {
+  const path = joinPath(key, pair.key);
+  reader.place(path, pair.keyOffset, pair.value.offset);
+  const tree = dialect === undefined ? pair.value : inOurFields(reader, pair, path, dialect);
+  if (tree === undefined) return undefined;
+  const id = dialect === undefined ? checkId(reader, pair, path) : slug(reader, pair, path);
+  reader.knowHabits(path, entryHabits(tree));
+  const schema = dialect === undefined ? writtenEntrySchema : desktopEntrySchema;
+  const read = reader.read(schema, tree, path) as WrittenEntry | undefined;
+  const written = read && { ...read, isolation: read.isolation ?? defaultIsolation };
+  const folder = dialect?.folder ?? dirname(file);
+  const entry = written && normaliseEntry(reader, written, path, folder, secrets);
+  return { id, path, tree, entry };
+}
+
+export interface ServerList {
+  readonly key: string;
+  readonly map: YamlMap;
+  /** Undefined in a catalog of our own. */
+  readonly dialect: Dialect | undefined;
+}
+
+/** Where the servers of a file stand, and in whose words. Undefined, with problems reported, where there are none. */
+export function findServers(reader: SchemaReader, root: YamlTree, file: string): ServerList | undefined {
   reader.place('', root.offset, root.offset);
   if (root.kind !== 'map') {
     reader.report('', 'expected a mapping with the key servers (or mcpServers)');
     return undefined;
   }
-  const own = root.pairs.find(({ key }) => key === 'servers');
-  const desktop = root.pairs.find(({ key }) => key === 'mcpServers');
-  reader.unknownKeys = own === undefined && desktop !== undefined ? 'warning' : 'error';
-  reader.checkKeys(root, ['servers', 'mcpServers'], '');
-  const pair = own ?? desktop;
+  const keys = ['servers', ...clientKeys];
+  const [pair, other] = keys.flatMap((key) => root.pairs.find((each) => each.key === key) ?? []);
+  const isOwn = pair?.key === 'servers' && !isVsCodeFile(root, pair.value, file);
+  reader.unknownKeys = isOwn || pair === undefined ? 'error' : 'warning';
+  const isClaudeCode = pair === undefined && memberOf(root, 'projects') !== undefined;
+  if (isOwn || (pair === undefined && !isClaudeCode)) reader.checkKeys(root, keys, '');
   if (pair === undefined) {
-    reader.report('servers', 'required, but missing; a catalog without servers says servers: {}');
+    const advice = isClaudeCode
+      ? 'this file has servers of its projects alone; the command import makes a catalog of them'
+      : 'a catalog without servers says servers: {}';
+    reader.report('servers', `required, but missing; ${advice}`);
     return undefined;
   }
   reader.place(pair.key, pair.keyOffset, pair.value.offset);
-  if (own !== undefined && desktop !== undefined) {
-    reader.place('mcpServers', desktop.keyOffset, desktop.value.offset);
-    reader.reportKey('mcpServers', 'a catalog has either servers or mcpServers, not both');
+  if (other !== undefined) {
+    reader.place(other.key, other.keyOffset, other.value.offset);
+    reader.reportKey(other.key, `a catalog has either ${pair.key} or ${other.key}, not both`);
   }
   if (pair.value.kind !== 'map') {
     reader.report(pair.key, 'expected a mapping from id to server; without servers write {}');
     return undefined;
   }
-  return { key: pair.key, map: pair.value };
+  const { key, value: map } = pair;
+  return { key, map, dialect: isOwn ? undefined : dialectOf(root, map, key, file) };
 }
 
 /** `.` and `..` would be eaten by every client that normalises the path of a URL. */

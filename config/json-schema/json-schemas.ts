@@ -30,7 +30,14 @@ export const jsonSchemas: Record<'gateway' | 'catalog' | 'trigger' | 'agent' | '
     type: 'object',
     oneOf: [
       { required: ['servers'], propertyNames: { const: 'servers' } },
-      { required: ['mcpServers'], not: { required: ['servers'] } },
+      {
+        required: ['mcpServers'],
+        not: { anyOf: [{ required: ['servers'] }, { required: ['context_servers'] }] },
+      },
+      {
+        required: ['context_servers'],
+        not: { anyOf: [{ required: ['servers'] }, { required: ['mcpServers'] }] },
+      },
     ],
     properties: {
       servers: {
@@ -43,6 +50,11 @@ export const jsonSchemas: Record<'gateway' | 'catalog' | 'trigger' | 'agent' | '
         description: "A desktop client's servers by name; unknown keys are ignored with a warning.",
         type: 'object',
         additionalProperties: desktopEntry,
+      },
+      context_servers: {
+        description: "Servers as Zed's settings have them, by name.",
+        type: 'object',
+        additionalProperties: { type: 'object' },
       },
     },
   },
@@ -71,16 +83,17 @@ function gatewayFile(): object {
 /** Local or remote; in our own dialect the other kind's fields are refused. */
 function kinds(isStrict: boolean): object[] {
   const without = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, false]));
+  const addresses = isStrict ? ['url'] : ['url', 'httpUrl', 'serverUrl'];
   return [
     {
       required: ['command'],
       properties: {
-        ...without(isStrict ? remoteKeys : ['url']),
+        ...without(isStrict ? remoteKeys : addresses),
         runtime: { not: { enum: ['http', 'sse'] } },
       },
     },
     {
-      required: ['url'],
+      ...(isStrict ? { required: ['url'] } : { anyOf: addresses.map((key) => ({ required: [key] })) }),
       properties: { ...without(isStrict ? stdioKeys : ['command']), runtime: { not: { const: 'stdio' } } },
     },
   ];

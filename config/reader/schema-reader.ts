@@ -24,6 +24,8 @@ export class SchemaReader {
   unknownKeys: Problem['severity'] = 'error';
   /** Variables that are not set: a warning where a file is judged that will be used elsewhere. */
   unsetVariables: Problem['severity'] = 'error';
+  /** Whether that is told at all; not where each of them is asked for. */
+  isUnsetTold = true;
   /** What is said besides of a `${` that begins no reference. */
   noReferenceAdvice = '';
   readonly #source: SourceFile;
@@ -201,6 +203,7 @@ export class SchemaReader {
     if (isSecret) this.#secrets.add(text);
     for (const fault of faults) {
       if (fault.isUnset) this.#unset.push(path);
+      if (fault.isUnset && !this.isUnsetTold) continue;
       const at = scalar.offset + referenceOffset(written, fault.reference);
       const message =
         isSecret || isKeyName.test(path) || isKeyName.test(fault.name)

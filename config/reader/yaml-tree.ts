@@ -1,13 +1,14 @@
 // The one place that knows the `yaml` package. It gives a plain tree with offsets: aliases resolved by sharing
 // (never by copying), duplicate keys found, and everything that is hostile or merely too clever refused:
 // alias bombs, circular aliases, custom tags, nesting without end; and several documents, where one is expected.
-// JSON is read by the same parser, since every JSON text is YAML; so it has positions too.
+// JSON is read by the same parser, since every JSON text is YAML; so it has positions too, and may have comments.
 //
 // Y1  the work is linear in the file's size: the size of what aliases stand for is counted, never expanded.
 // Y2  no message repeats text of the file, which may hold a secret (A9); keys and tag names excepted.
 
 import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, Parser, type YAMLError } from 'yaml';
 import { excerpt } from './excerpt.ts';
+import { withoutComments } from './json-comments.ts';
 import type { Problem } from './problem.ts';
 import type { SourceFile } from './source-file.ts';
 import { plainComplaint } from './yaml-complaints.ts';
@@ -68,7 +69,10 @@ export function parseYamlDocuments(
   source: SourceFile,
   max: number,
 ): { readonly documents: readonly YamlDocument[]; readonly problems: Problem[] } {
-  const tokens = [...new Parser().parse(source.text)];
+  const { text, openAt } = withoutComments(source);
+  if (openAt !== undefined)
+    return { documents: [], problems: [source.problem(openAt, 'the comment that begins here has no end')] };
+  const tokens = [...new Parser().parse(text)];
   const { tooDeep, quotes, brackets } = survey(tokens);
   if (tooDeep !== undefined) {
     return { documents: [], problems: [source.problem(tooDeep, 'values are nested too deeply')] };

@@ -12,7 +12,7 @@ describe("a desktop client's file", () => {
   test('is a catalog, also with tabs, unknown keys and stray empty lists', async () => {
     const { loaded, lines } = await json(
       {
-        files: { command: 'npx', args: ['-y', 'files'], env: { A: 'b' }, autoApprove: ['x'] },
+        files: { command: 'npx', args: ['-y', 'files'], env: { A: 'b' }, autoApprove: ['x'], zebra: 1 },
         web: { type: 'streamableHttp', url: 'https://a.example/mcp', args: [], env: {} },
       },
       { theme: 'dark' },
@@ -24,10 +24,9 @@ describe("a desktop client's file", () => {
     });
     expect(loaded?.catalog.servers.web).toMatchObject({ runtime: 'http', isolation: 'session' });
     expect(lines).toEqual([
-      'desktop.json:12:4: warning: mcpServers.files.autoApprove: unknown key',
-      'desktop.json:19:4: warning: mcpServers.web.args: is for local servers (command) only, and this one has a url',
-      'desktop.json:20:4: warning: mcpServers.web.env: is for local servers (command) only, and this one has a url',
-      'desktop.json:23:2: warning: theme: unknown key',
+      'desktop.json:15:4: warning: mcpServers.files.zebra: unknown key',
+      'desktop.json:20:4: warning: mcpServers.web.args: is for local servers (command) only, and this one has a url',
+      'desktop.json:21:4: warning: mcpServers.web.env: is for local servers (command) only, and this one has a url',
     ]);
   });
 
@@ -104,7 +103,7 @@ describe("a desktop client's file", () => {
       { command: 'x', disabled: true, enabled: true },
       'mcpServers.a.disabled: contradicts enabled, which is true',
     ],
-    [{ serverUrl: 'http://a' }, 'mcpServers.a: needs a command (a local server) or a url (a remote one)'],
+    [{ address: 'http://a' }, 'mcpServers.a: needs a command (a local server) or a url (a remote one)'],
     [
       { command: 'x', args: '-y' },
       'mcpServers.a.args: expected a list, found text; write each argument as an item: args: [first, "second one"]',
