@@ -31,6 +31,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/terminal-text',
     'cli/try',
     'cli/register',
+    'cli/import',
     'cli/flow-commands',
     'cli/setting-up',
     'cli/connect',

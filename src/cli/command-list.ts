@@ -41,7 +41,8 @@ export type CommandName =
   | 'install'
   | 'explain'
   | 'init'
-  | 'completion';
+  | 'completion'
+  | 'import';
 
 export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   servers: { usage: '[id]', description: 'all servers of a running gateway, or one in detail' },
@@ -105,6 +106,10 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   explain: { usage: '[field]', description: 'what a field of any file means: gateway.limits.body_bytes' },
   init: { usage: '[folder]', description: 'ask a few questions and write gateway.yaml and catalog.yaml' },
   completion: { usage: '<shell>', description: 'print what completes commands and names in a shell' },
+  import: {
+    usage: '[file]',
+    description: 'write a catalog of the servers that clients on this machine have',
+  },
 };
 
 /** The description of a command as a sentence, for its own help. */

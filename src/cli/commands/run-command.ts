@@ -60,6 +60,8 @@ export async function runCommand(name: string, args: readonly string[], version:
     if (name === 'completion') return await (await import('./completion.ts')).completion(args, version);
     if (name === 'init') return await (await import('../init/init.ts')).init(args, version);
     if (name === 'explain') return await (await import('./explain.ts')).explain(args, version);
+    if (name === 'import')
+      return await (await import('../import/import-command.ts')).importServers(args, version);
     if (name === 'register') return await (await import('./register.ts')).register(args, version);
     if (name === 'tools' || name === 'call' || name === 'resources' || name === 'prompts')
       return await (await import('../mcp/mcp-commands.ts')).runMcpCommand(name, args, version);

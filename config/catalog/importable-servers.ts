@@ -1,0 +1,129 @@
+// The servers of one file, of a client or a catalog, as a catalog of ours would have them: references stay references, and
+// what is said in a client's words is said in ours. An entry that is wrong is left out, and told; the others are given.
+
+import { dirname, resolve } from 'node:path';
+import type { Problem } from '../reader/problem.ts';
+import { SchemaReader } from '../reader/schema-reader.ts';
+import { SecretValues } from '../reader/secret-values.ts';
+import type { SourceFile } from '../reader/source-file.ts';
+import { memberOf, plainValue, textOf } from '../reader/yaml-members.ts';
+import { parseYamlTree, type YamlTree } from '../reader/yaml-tree.ts';
+import { clientFields } from './catalog-schema.ts';
+import { clientKeys, dialectOf } from './dialects/dialect.ts';
+import { findServers, readServer, type ServerList } from './read-catalog.ts';
+
+/** A server in our own fields, as far as they were written. */
+export type OwnEntry = Readonly<Record<string, unknown>>;
+
+export interface ImportableServer {
+  readonly id: string;
+  readonly entry: OwnEntry;
+  /** Counted from 1. */
+  readonly line: number;
+  /** Of Claude Code: the project that the file keeps it for. */
+  readonly project: string | undefined;
+}
+
+/** `hasServers` is false for a file that is not about servers at all, which settings of an editor may be. */
+export function importableServers(source: SourceFile): {
+  readonly servers: readonly ImportableServer[];
+  readonly problems: readonly Problem[];
+  readonly hasServers: boolean;
+} {
+  const { root, problems, isBroken } = parseYamlTree(source);
+  if (root === undefined || isBroken) return { servers: [], problems, hasServers: problems.length > 0 };
+  const projects = projectLists(root, source.path);
+  const isAbout = ['servers', ...clientKeys].some((key) => memberOf(root, key) !== undefined);
+  if (!isAbout && projects.length === 0) return { servers: [], problems: [], hasServers: false };
+  const readers = [
+    ...(isAbout
+      ? [{ project: undefined, find: (reader: SchemaReader) => findServers(reader, root, source.path) }]
+      : []),
+    ...projects.map(({ project, list }) => ({ project, find: () => list })),
+  ];
+  const servers: ImportableServer[] = [];
+  const all = [...problems];
+  for (const { project, find } of readers) {
+    const reader = new SchemaReader(source, {}, new SecretValues());
+    reader.unknownKeys = 'warning';
+    reader.isUnsetTold = false;
+    const list = find(reader);
+    if (list !== undefined) servers.push(...serversIn(reader, list, source, project));
+    all.push(...reader.problems);
+  }
+  return { servers, problems: all, hasServers: true };
+}
+
+function serversIn(
+  reader: SchemaReader,
+  list: ServerList,
+  source: SourceFile,
+  project: string | undefined,
+): ImportableServer[] {
+  const dialect = list.dialect && { ...list.dialect, envFiles: 'references' as const };
+  return list.map.pairs.flatMap((pair) => {
+    const read = readServer(reader, pair, { ...list, dialect }, source.path, new SecretValues());
+    if (read?.id === undefined || reader.isFaulty(read.path)) return [];
+    const folder = dialect?.folder ?? dirname(source.path);
+    const entry = ownEntry(plainValue(read.tree) as OwnEntry, folder, dialect?.workspace);
+    return [{ id: read.id, entry, line: source.problem(pair.keyOffset, '').line, project }];
+  });
+}
+
+/** Claude Code keeps servers for each project in the one file of its user. */
+function projectLists(root: YamlTree, path: string): { project: string; list: ServerList }[] {
+  const projects = memberOf(root, 'projects');
+  return (projects?.kind === 'map' ? projects.pairs : []).flatMap(({ key: project, value }) => {
+    const map = memberOf(value, 'mcpServers');
+    if (map?.kind !== 'map' || map.pairs.length === 0) return [];
+    const off = memberOf(value, 'disabledMcpServers');
+    const names = off?.kind === 'list' ? off.items.map(textOf) : [];
+    const dialect = {
+      ...dialectOf(root, map, 'mcpServers', path),
+      folder: project,
+      workspace: project,
+      isOff: (name: string) => names.includes(name),
+    };
+    return [{ project, list: { key: 'mcpServers', map, dialect } }];
+  });
+}
+
+/** What a client starts in its project has to be started there. */
+function ownEntry(written: OwnEntry, folder: string, workspace: string | undefined): OwnEntry {
+  const { type, runtime, disabled, enabled, tools, disabledTools, excludeTools, ...others } = written;
+  const { enabledTools, includeTools, command, args, url, cwd, ...rest } = others;
+  const isOff = enabled === false || disabled === true;
+  const { allow = enabledTools ?? includeTools, deny = [] } = (tools ?? {}) as Record<string, unknown>;
+  const denied = [deny, disabledTools ?? [], excludeTools ?? []].flat();
+  const chosen = {
+    ...(allow === undefined ? {} : { allow }),
+    ...(denied.length === 0 ? {} : { deny: denied }),
+  };
+  const isLocal = command !== undefined;
+  const own: Record<string, unknown> = {
+    ...(isOff ? { enabled: false } : {}),
+    ...(type === 'sse' || runtime === 'sse' ? { runtime: 'sse' } : {}),
+    ...(isLocal ? { command: /[\\/]/.test(String(command)) ? absolute(folder, command) : command } : {}),
+    ...(args === undefined ? {} : { args }),
+    ...(url === undefined ? {} : { url }),
+    ...(isLocal && (cwd ?? workspace) !== undefined ? { cwd: absolute(folder, cwd ?? workspace) } : {}),
+    ...rest,
+    ...(Object.keys(chosen).length === 0 ? {} : { tools: chosen }),
+  };
+  const stray = isLocal ? ['headers'] : ['args', 'env', 'inherit_env'];
+  return Object.fromEntries(
+    Object.entries(own).filter(([key, value]) => {
+      return !stray.includes(key) && !Object.hasOwn(clientFields, key) && !isEmpty(value);
+    }),
+  );
+}
+
+/** Where a path begins with a variable, that says where it begins. */
+function absolute(folder: string, path: unknown): string {
+  const text = String(path);
+  return text.startsWith('${') ? text : resolve(folder, text);
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}

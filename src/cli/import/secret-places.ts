@@ -1,0 +1,108 @@
+// Where secrets stand in the entry of a server, as people write them into the files of clients: values of variables and
+// headers by their names, options such as `--api-key VALUE`, headers that are given in arguments, passwords and keys in
+// addresses, and what looks like the token of a known service wherever it stands.
+
+import { isKeyName } from '../../../config/reader/shown-values.ts';
+
+/** A part of a text that is to be taken out, with the name that the variable in its place might have. */
+interface Secret {
+  readonly start: number;
+  readonly end: number;
+  readonly name: string;
+}
+
+/** Gives the text in which every secret has been replaced; `hide` gives what stands in its place. */
+export type Hide = (value: string, name: string, isOfServer: boolean) => string;
+
+/** What a name of a key is the name of something else with. */
+const notKeyAtEnd = /(?:file|path|dir|folder|url|uri|endpoint|type|mode|prefix|header|name)s?$/i;
+const aboutKeys = /^(?:no|skip|disable|without|allow|enable|use|with)[-_]/i;
+const countOfTokens = /(?:max|min|limit|count).*tokens?|tokens?.*(?:max|min|limit|count)/i;
+
+/** Whether the value under this name is one that nobody else may see. */
+export function isSecretName(name: string): boolean {
+  return (
+    isKeyName.test(name) && !notKeyAtEnd.test(name) && !aboutKeys.test(name) && !countOfTokens.test(name)
+  );
+}
+
+const tokens =
+  /\b(?:sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|xapp-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?|npm_\w{30,}|hf_\w{20,}|ntn_\w{20,}|secret_\w{20,}|lin_api_\w{20,}|tvly-[\w-]{16,}|figd_[\w-]{20,}|shp(?:at|ca|ss)_\w{20,}|pat[\w]{14}\.[0-9a-f]{20,})/g;
+
+const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
+const opaque = `(?=[\\w=]*\\d[\\w=]*\\d[\\w=]*\\d)(?=[\\w=]*[A-Za-z])[\\w=]{20,}`;
+
+/** Of an address: the password before the host, parameters by their names, and parts that are nothing but signs. */
+const inAddresses = [
+  { pattern: /\b[a-z][a-z0-9+.-]*:\/\/[^\s/?#:@]*:([^\s/?#@]+)@/gi, name: 'PASSWORD' },
+  { pattern: /[?&;]([\w.-]+)=([^&;#\s]+)/g, name: undefined },
+  { pattern: new RegExp(`(?<=[:/\\w])/(${uuid}|${opaque})(?=[/?#\\s]|$)`, 'g'), name: 'URL_KEY' },
+];
+
+/** The text without what looks like a secret in it. References are left alone. */
+export function withoutSecrets(text: string, hide: Hide): string {
+  const found: Secret[] = [];
+  for (const match of text.matchAll(tokens)) found.push(span(match.index, match[0], 'TOKEN'));
+  for (const { pattern, name } of inAddresses) {
+    if (!text.includes('://')) break;
+    for (const match of text.matchAll(pattern)) {
+      const value = match.at(-1) ?? '';
+      const key = match[1] ?? '';
+      const isOpaque = new RegExp(`^(?:${uuid}|${opaque})$`).test(value);
+      if (name === undefined && !isSecretName(key) && !isOpaque) continue;
+      found.push(span(match.index + match[0].lastIndexOf(value), value, name ?? key));
+    }
+  }
+  const plain = found.filter(({ start, end }) => !text.slice(start, end).includes('${'));
+  return plain
+    .sort((a, b) => a.start - b.start)
+    .filter(({ start }, index, all) => all.slice(0, index).every(({ end }) => end <= start))
+    .reduceRight((rest, { start, end, name }) => {
+      return rest.slice(0, start) + hide(rest.slice(start, end), name, true) + rest.slice(end);
+    }, text);
+}
+
+const span = (start: number, value: string, name: string): Secret => ({
+  start,
+  end: start + value.length,
+  name,
+});
+
+/** A value that stands under a name. */
+export function hiddenUnder(name: string, value: string, hide: Hide, isOfServer: boolean): string {
+  if (value === '' || value.includes('${') || /^(?:true|false)$/i.test(value) || !isSecretName(name))
+    return withoutSecrets(value, hide);
+  return hide(value, name, isOfServer);
+}
+
+/** A header: what stands before the credentials says how they are meant. */
+export function hiddenHeader(header: string, value: string, hide: Hide): string {
+  const isCredential = /^(?:proxy-)?authorization$|^cookie$/i.test(header);
+  if (!isCredential) return hiddenUnder(header.replace(/^x-/i, ''), value, hide, true);
+  const [, scheme = '', credentials = value] = /^([A-Za-z][\w-]*\s+)(\S.*)$/.exec(value) ?? [];
+  if (credentials === '' || credentials.includes('${')) return withoutSecrets(value, hide);
+  return scheme + hide(credentials, /^cookie$/i.test(header) ? 'COOKIE' : 'TOKEN', true);
+}
+
+const headerOptions = /^(?:-H|--headers?)$/;
+
+/** Arguments: an option may have its value behind `=`, or in the next one. */
+export function hiddenArguments(args: readonly string[], hide: Hide): string[] {
+  return args.map((arg, index) => {
+    const before = args[index - 1] ?? '';
+    const [, option = '', value = ''] = /^(--?[\w-]+)=(.*)$/s.exec(arg) ?? [];
+    if (headerOptions.test(before)) return headerLine(arg, hide);
+    if (headerOptions.test(option)) return `${option}=${headerLine(value, hide)}`;
+    if (option !== '') return `${option}=${hiddenUnder(option.replace(/^-+/, ''), value, hide, true)}`;
+    const [, name = '', assigned = ''] = /^([A-Za-z_]\w*)=(.*)$/s.exec(arg) ?? [];
+    if (name !== '') return `${name}=${hiddenUnder(name, assigned, hide, false)}`;
+    if (/^--?[A-Za-z]/.test(before) && !arg.startsWith('-'))
+      return hiddenUnder(before.replace(/^-+/, ''), arg, hide, true);
+    return withoutSecrets(arg, hide);
+  });
+}
+
+function headerLine(line: string, hide: Hide): string {
+  const [, name = '', gap = '', value = ''] = /^([\w-]+)(:\s*)(.*)$/s.exec(line) ?? [];
+  return name === '' ? withoutSecrets(line, hide) : name + gap + hiddenHeader(name, value, hide);
+}

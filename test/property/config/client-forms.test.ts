@@ -1,0 +1,190 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// Any catalog that a client can write reads the same from its file; and what is imported of it holds no secret, and is the
+// same catalog once the variables are set.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
+import { commentedCatalog } from '../../../config/catalog/commented-catalog.ts';
+import { importableServers } from '../../../config/catalog/importable-servers.ts';
+import { loadTarget } from '../../../config/load-config.ts';
+import { SourceFile } from '../../../config/reader/source-file.ts';
+import { hiddenSecrets } from '../../../src/cli/import/hidden-secrets.ts';
+import { mergedServers } from '../../../src/cli/import/merged-servers.ts';
+import { commentsOf } from '../../../src/cli/import/origin-words.ts';
+import {
+  clientForms,
+  ownForm,
+  type PlainServer,
+  type PlainServers,
+  urlOf,
+  withComments,
+} from '../../fixtures/client-forms.ts';
+
+const home = mkdtempSync(join(tmpdir(), 'gateway-forms-'));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const environment = { FIRST_TOKEN: 'first value', SECOND: 's3cond-value' };
+
+function write(path: string, text: string): string {
+  const file = join(home, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+/** Without the working folder, which is where the file lies unless something else is said. */
+async function read(file: string, env: Record<string, string>): Promise<Record<string, object>> {
+  const { catalog } = await loadTarget({ catalog: file }, env);
+  return Object.fromEntries(
+    Object.entries(catalog.servers).map(([id, entry]: [string, ServerEntry]) => [id, { ...entry, cwd: '' }]),
+  );
+}
+
+const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/);
+const word = fc
+  .stringMatching(/^[a-zA-Z0-9 ,:"'\\#*/é-]{0,12}$/)
+  .map((text) => text.replace(/^~|:\/\//g, ''));
+const text = fc.oneof(
+  word,
+  fc.constantFrom('${FIRST_TOKEN}', 'Bearer ${SECOND}', '--flag', '[x]', '{', 'a: b', ' '),
+);
+const toolName = fc.stringMatching(/^[a-z_]{1,8}$/);
+const header = fc.constantFrom('Authorization', 'X-Api-Key', 'X-Region');
+/** No header may have everything that text may have. */
+const headerValue = fc.oneof(fc.stringMatching(/^[a-z0-9]{1,12}$/), fc.constant('Bearer ${FIRST_TOKEN}'));
+
+const local = fc.record({
+  command: fc.constantFrom('node', 'npx', '/usr/bin/env'),
+  args: fc.array(text, { maxLength: 4 }),
+  env: fc.dictionary(fc.constantFrom('LEVEL', 'API_KEY', 'REGION', 'MY_SECRET'), text, { maxKeys: 3 }),
+});
+const remote = fc
+  .record({ host: name, isSse: fc.boolean(), headers: fc.dictionary(header, headerValue, { maxKeys: 2 }) })
+  .map(({ host, isSse, headers }) => ({ url: urlOf(`a${host.replace(/-+$/, '')}`, isSse), isSse, headers }));
+const server: fc.Arbitrary<PlainServer> = fc.record({
+  place: fc.oneof(local, remote),
+  isOff: fc.boolean(),
+  allow: fc.option(fc.array(toolName, { maxLength: 2 }), { nil: undefined }),
+  deny: fc.array(toolName, { maxLength: 2 }),
+  timeoutSeconds: fc.option(fc.integer({ min: 1, max: 600 }), { nil: undefined }),
+});
+const servers: fc.Arbitrary<PlainServers> = fc.dictionary(name, server, { minKeys: 1, maxKeys: 3 });
+const form = fc.constantFrom(...Object.entries(clientForms).map(([id, each]) => ({ id, ...each })));
+
+describe('a catalog in the words of a client', () => {
+  test('is the same catalog', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        servers,
+        form,
+        fc.boolean(),
+        async (given, { path, limited, write: inForm }, hasComments) => {
+          const known = Object.fromEntries(Object.entries(given).map(([id, each]) => [id, limited(each)]));
+          const theirs = inForm(known);
+          const file = write(path, hasComments ? withComments(theirs) : JSON.stringify(theirs));
+          const own = write('own/catalog.yaml', JSON.stringify(ownForm(known)));
+          expect(await read(file, environment)).toEqual(await read(own, environment));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
+
+const secret = fc.stringMatching(/^[A-Za-z0-9]{8,24}$/).map((value) => `${value}7q`);
+type Place = (value: string) => PlainServer['place'];
+const program = (args: readonly string[], env: Record<string, string> = {}) => ({
+  command: 'node',
+  args,
+  env,
+});
+const places: readonly Place[] = [
+  (value) => program([], { API_KEY: value }),
+  (value) => program([], { GITHUB_PERSONAL_ACCESS_TOKEN: value, LEVEL: 'info' }),
+  (value) => program([], { DB_PASSWORD: value }),
+  (value) => program(['--api-key', value]),
+  (value) => program([`--token=${value}`, '--verbose']),
+  (value) =>
+    program(['-y', 'mcp-remote', 'https://h.example.com/mcp', '--header', `Authorization: Bearer ${value}`]),
+  (value) => program(['run', '-e', `SERVICE_SECRET=${value}`, 'image', value]),
+  (value) => program([`postgresql://ann:${value}@db.example.com/shop`]),
+  (value) => ({
+    url: 'https://h.example.com/mcp',
+    isSse: false,
+    headers: { Authorization: `Bearer ${value}` },
+  }),
+  (value) => ({ url: 'https://h.example.com/mcp', isSse: false, headers: { 'X-API-Key': value } }),
+  (value) => ({ url: `https://h.example.com/mcp?api_key=${value}&v=1`, isSse: false, headers: {} }),
+  (value) => program(['--name', value], { SESSION_TOKEN: value }),
+];
+
+describe('what is imported', () => {
+  test('has no secret in it, and is the same catalog once the variables are set (HSE1, IPT2)', async () => {
+    const held = fc.tuple(secret, fc.constantFrom(...places));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(name, held, { minKeys: 1, maxKeys: 4 }),
+        form,
+        async (given, { path, write: inForm }) => {
+          const known = Object.fromEntries(
+            Object.entries(given).map(([id, [value, place]]) => {
+              return [
+                id,
+                { place: place(value), isOff: false, allow: undefined, deny: [], timeoutSeconds: undefined },
+              ];
+            }),
+          );
+          const secrets = Object.values(given).map(([value]) => value);
+          fc.pre(secrets.every((value) => !Object.keys(given).some((id) => id.includes(value))));
+          const json = JSON.stringify(inForm(known));
+          const found = importableServers(new SourceFile(join(home, path), json));
+          const files = [{ client: 'It', word: 'it', file: join(home, path), servers: found.servers }];
+          const { servers: all } = mergedServers(files);
+          const { servers: hidden, variables } = hiddenSecrets(all);
+          const yaml = commentedCatalog(
+            hidden.map((each) => ({ ...each, comments: commentsOf(each, (file) => file) })),
+            [],
+          );
+          for (const value of secrets) expect(yaml).not.toContain(value);
+          expect(JSON.stringify(variables)).not.toMatch(new RegExp(secrets.join('|')));
+          // What each variable was is found by setting them all: the same secret has one variable, so trying is enough.
+          const own = write('own/catalog.yaml', JSON.stringify(ownForm(known)));
+          const imported = write('own/imported.yaml', yaml);
+          const values = valuesOf(
+            hidden,
+            all,
+            variables.map((each) => each.name),
+          );
+          expect(await read(imported, values)).toEqual(await read(own, {}));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
+
+/** By comparing each text with the one that it was. */
+function valuesOf(after: unknown, before: unknown, names: readonly string[]): Record<string, string> {
+  const values: Record<string, string> = {};
+  const compare = (now: unknown, then: unknown): void => {
+    if (typeof now === 'string' && typeof then === 'string') {
+      const used = names.filter((each) => now.includes(`\${${each}}`));
+      const parts = now.split(/\$\{([A-Z0-9_]+)\}/);
+      const pattern = parts
+        .map((part, at) => (at % 2 === 1 ? '(.+)' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+        .join('');
+      const match = new RegExp(`^${pattern}$`, 's').exec(then);
+      for (const [at, each] of parts.filter((_, index) => index % 2 === 1).entries())
+        if (used.includes(each)) values[each] = match?.[at + 1] ?? '';
+    } else if (typeof now === 'object' && now !== null) {
+      for (const [key, member] of Object.entries(now))
+        compare(member, (then as Record<string, unknown>)[key]);
+    }
+  };
+  compare(after, before);
+  return values;
+}

@@ -1,0 +1,188 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// What an import makes of the servers of several files: which are one, what they are called, and where secrets were.
+
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { importableServers } from '../../../../config/catalog/importable-servers.ts';
+import { SourceFile } from '../../../../config/reader/source-file.ts';
+import { hiddenSecrets } from '../../../../src/cli/import/hidden-secrets.ts';
+import { type FoundServers, mergedServers } from '../../../../src/cli/import/merged-servers.ts';
+import { isSecretName } from '../../../../src/cli/import/secret-places.ts';
+
+function found(word: string, mcpServers: object, file = `/home/ann/${word}.json`): FoundServers {
+  const source = new SourceFile(file, JSON.stringify({ mcpServers }));
+  return { client: word, word, file, servers: importableServers(source).servers };
+}
+
+/** One server without its secrets, and the variables that stand for them. */
+function hidden(entry: object) {
+  const { servers, variables } = hiddenSecrets([{ id: 'shop', entry: { ...entry } }]);
+  return { entry: servers[0]?.entry, variables: variables.map(({ name }) => name) };
+}
+
+describe('servers of several clients', () => {
+  test('are one where they are the same, which is on where one of them is', () => {
+    const { servers } = mergedServers([
+      found('cursor', { files: { command: 'npx', args: ['files'], disabled: true } }),
+      found('cline', { files: { type: 'stdio', command: 'npx', args: ['files'], env: {}, autoApprove: [] } }),
+    ]);
+    expect(servers).toMatchObject([{ id: 'files', entry: { command: 'npx', args: ['files'] } }]);
+    expect(servers[0]?.entry).not.toHaveProperty('enabled');
+    expect(servers[0]?.origins.map(({ client }) => client)).toEqual(['cursor', 'cline']);
+  });
+
+  test('get names of their own where they only share one', () => {
+    const { servers } = mergedServers([
+      found('cursor', { files: { command: 'a' } }),
+      found('cline', { files: { command: 'b' }, 'files-zed': { command: 'd' } }),
+      found('zed', { files: { command: 'c' } }),
+      found('other', { files: { command: 'b' } }),
+    ]);
+    expect(servers.map(({ id, renamedFrom, origins }) => [id, renamedFrom, origins.length])).toEqual([
+      ['files', undefined, 1],
+      ['files-cline', 'files', 2],
+      ['files-zed', undefined, 1],
+      ['files-zed-2', 'files', 1],
+    ]);
+  });
+
+  test('do not have the gateway itself among them', () => {
+    const { servers, ownEntries } = mergedServers([
+      found('cursor', {
+        'actor-gateway': { url: 'http://127.0.0.1:8080/mcp' },
+        tools: { command: 'npx', args: ['actor-gateway', 'stdio'] },
+        files: { command: 'x' },
+      }),
+    ]);
+    expect(servers.map(({ id }) => id)).toEqual(['files']);
+    expect(ownEntries).toHaveLength(2);
+  });
+
+  test('of the projects of Claude Code are started there, and what is off there is off', () => {
+    const file = resolve(import.meta.dirname, '../../../fixtures/client-files/claude-code.json');
+    const { servers } = importableServers(
+      new SourceFile('/home/ann/.claude.json', readFileSync(file, 'utf8')),
+    );
+    expect(servers.filter(({ project }) => project !== undefined)).toMatchObject([
+      {
+        id: 'db',
+        project: '/home/ann/shop',
+        entry: { command: '/home/ann/shop/scripts/db-server', cwd: '/home/ann/shop' },
+      },
+      { id: 'old', entry: { enabled: false } },
+    ]);
+  });
+
+  test('that are wrong are left out with their places, and files that are not about servers say nothing', () => {
+    const text = '{ "mcpServers": {\n "a": { "command": "x" },\n "b": { "args": [] } } }';
+    const { servers, problems } = importableServers(new SourceFile('/x/mcp.json', text));
+    expect(servers.map(({ id }) => id)).toEqual(['a']);
+    expect(problems).toMatchObject([
+      { line: 3, column: 2, message: expect.stringContaining('needs a command') },
+    ]);
+    const settings = importableServers(new SourceFile('/x/settings.json', '{ "theme": "dark" }'));
+    expect(settings).toEqual({ servers: [], problems: [], hasServers: false });
+  });
+});
+
+describe('a secret', () => {
+  test.each([
+    [{ env: { API_KEY: 'abc-def-ghi' } }, { env: { API_KEY: '${API_KEY}' } }, ['API_KEY']],
+    [{ env: { API_KEY: '${OTHER}' } }, { env: { API_KEY: '${OTHER}' } }, ['OTHER']],
+    [{ env: { API_KEY: '${KEY:-abc-def}' } }, { env: { API_KEY: '${KEY}' } }, ['KEY']],
+    [
+      { headers: { authorization: 'Bearer abcdefg' } },
+      { headers: { authorization: 'Bearer ${SHOP_TOKEN}' } },
+      ['SHOP_TOKEN'],
+    ],
+    [
+      { headers: { 'X-Api-Key': 'abcdefg' } },
+      { headers: { 'X-Api-Key': '${SHOP_API_KEY}' } },
+      ['SHOP_API_KEY'],
+    ],
+    [
+      { args: ['--api-key', 'abcdefg', 'x'] },
+      { args: ['--api-key', '${SHOP_API_KEY}', 'x'] },
+      ['SHOP_API_KEY'],
+    ],
+    [
+      { args: ['-H', 'Authorization: Basic YW5u'] },
+      { args: ['-H', 'Authorization: Basic ${SHOP_TOKEN}'] },
+      ['SHOP_TOKEN'],
+    ],
+    [{ args: ['--env', 'MY_TOKEN=abcdefg'] }, { args: ['--env', 'MY_TOKEN=${MY_TOKEN}'] }, ['MY_TOKEN']],
+    [
+      { url: 'https://h/mcp?token=abcdefg&a=1' },
+      { url: 'https://h/mcp?token=${SHOP_TOKEN}&a=1' },
+      ['SHOP_TOKEN'],
+    ],
+    [
+      { url: 'https://h/s/0f8fad5b-d9cb-469f-a165-70867728950e/mcp' },
+      { url: 'https://h/s/${SHOP_URL_KEY}/mcp' },
+      ['SHOP_URL_KEY'],
+    ],
+    [
+      { args: ['postgres://ann:pw@db/x'] },
+      { args: ['postgres://ann:${SHOP_PASSWORD}@db/x'] },
+      ['SHOP_PASSWORD'],
+    ],
+    [
+      { env: { SETTINGS: `{"t":"ghp_${'a1'.repeat(12)}"}` } },
+      { env: { SETTINGS: '{"t":"${SHOP_TOKEN}"}' } },
+      ['SHOP_TOKEN'],
+    ],
+    [
+      { env: { A_TOKEN: 'same-value', B_KEY: 'same-value' }, args: ['x-same-value-y'] },
+      { env: { A_TOKEN: '${A_TOKEN}', B_KEY: '${A_TOKEN}' }, args: ['x-${A_TOKEN}-y'] },
+      ['A_TOKEN'],
+    ],
+  ])('of %j becomes a variable', (entry, expected, variables) => {
+    expect(hidden(entry)).toEqual({ entry: expected, variables: expect.arrayContaining(variables) });
+  });
+
+  test('is not what only has such a name, or is no value', () => {
+    const entry = {
+      env: {
+        MAX_TOKENS: '4096',
+        AUTH_TYPE: 'oauth',
+        KEY_FILE: '/home/ann/.ssh/id',
+        USE_KEY: 'true',
+        KEYLESS: '',
+      },
+      args: ['--no-auth', '/srv/data', '--port', '8080', '--key-file', '/x', '--token'],
+      url: 'https://example.com/organisations/my-long-organisation-name/mcp',
+    };
+    expect(hidden(entry)).toEqual({ entry, variables: [] });
+    for (const name of [
+      'TOKEN',
+      'GITHUB_PERSONAL_ACCESS_TOKEN',
+      'apiKey',
+      'DB_PASSWORD',
+      'CLIENT_SECRET',
+      'AWS_ACCESS_KEY_ID',
+    ])
+      expect([name, isSecretName(name)]).toEqual([name, true]);
+  });
+
+  test('has a variable of its own where another one has its name', () => {
+    const { servers, variables } = hiddenSecrets([
+      { id: 'a', entry: { env: { API_KEY: 'first-value' } } },
+      { id: 'b', entry: { env: { API_KEY: 'second-value' } } },
+      { id: 'c', entry: { env: { API_KEY: 'first-value', KEY: '${TOKEN}' } } },
+      { id: 'd', entry: { env: { TOKEN: 'nobody-knows-whether-it-is-that' } } },
+    ]);
+    expect(servers.map(({ entry }) => entry.env)).toEqual([
+      { API_KEY: '${API_KEY}' },
+      { API_KEY: '${B_API_KEY}' },
+      { API_KEY: '${API_KEY}', KEY: '${TOKEN}' },
+      { TOKEN: '${D_TOKEN}' },
+    ]);
+    expect(variables.map(({ name, servers: ids, wasWritten }) => [name, ids, wasWritten])).toEqual([
+      ['API_KEY', ['a', 'c'], true],
+      ['B_API_KEY', ['b'], true],
+      ['TOKEN', ['c'], false],
+      ['D_TOKEN', ['d'], true],
+    ]);
+  });
+});
