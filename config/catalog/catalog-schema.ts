@@ -208,6 +208,8 @@ const rewrittenFields = {
   serverUrl: text("Windsurf's word for url."),
   httpUrl: text("Gemini's word for url; what it calls url is an address of runtime sse."),
   timeout: Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 2_147_483_647,
     description:
       'Their word for request_timeout_seconds: in milliseconds of Gemini, in seconds of Cline, and else in seconds up to 3600, beyond that in milliseconds.',
   }),
