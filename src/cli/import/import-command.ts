@@ -16,11 +16,12 @@ import { readSourceFile, SourceFile } from '../../../config/reader/source-file.t
 import { UsageError } from '../api/target-options.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
-import { printProblems } from '../commands/check.ts';
+
 import { programName } from '../program-name.ts';
 import { counted } from '../views/figures.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { table } from '../views/table.ts';
+import { printProblems } from '../views/problem-lines.ts';
 import { printable } from '../views/terminal-text.ts';
 import { type FoundFile, filesOfClients, namedFile, thisMachine, wordOf } from './found-files.ts';
 import { hiddenSecrets, type Variable, type WithoutSecrets } from './hidden-secrets.ts';
