@@ -1,8 +1,8 @@
 // Parses what is asked about approvals: the query of a list, and the body of a decision. Every bound is checked here.
 
 import { membersOf } from '../automation/operator/body-members.ts';
-import { oneOf, queryValues, wholeNumber } from '../automation/operator/query-values.ts';
 import { InvalidQueryError } from '../errors.ts';
+import { oneOf, queryValues, wholeNumber } from '../query-values.ts';
 import type { ApprovalFilter, ApprovalState } from '../store/approval.ts';
 
 const STATES: readonly ApprovalState[] = ['pending', 'approved', 'denied', 'expired', 'cancelled'];

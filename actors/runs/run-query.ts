@@ -2,8 +2,8 @@
 
 import { type TargetKind, targetKinds } from '../../config/resources/triggers/target.ts';
 import { membersOf, waitSecondsIn } from '../automation/operator/body-members.ts';
-import { oneOf, queryValues, wholeNumber } from '../automation/operator/query-values.ts';
 import { InvalidQueryError } from '../errors.ts';
+import { oneOf, queryValues, wholeNumber } from '../query-values.ts';
 import { type RunFilter, runKinds } from '../store/run.ts';
 import { deliveryStatesOf, runStates } from './run-state.ts';
 

@@ -2,8 +2,8 @@
 // answer and every page has an end.
 
 import { platformOf, typeNames } from '../../../config/resources/triggers/trigger-types.ts';
+import { instant, oneOf, queryValues, wholeNumber } from '../../query-values.ts';
 import type { DeliveryFilter, DeliveryState } from '../../store/delivery.ts';
-import { instant, oneOf, queryValues, wholeNumber } from './query-values.ts';
 
 const STATES: readonly DeliveryState[] = [
   'queued',

@@ -2,8 +2,8 @@
 //
 // LGS1 (A8)  at most 32 watch at a time. For one that does not read 1,000 lines wait; then its stream ends with a word.
 
-import { instant, queryValues, wholeNumber } from '../../../actors/automation/operator/query-values.ts';
 import { OverloadedError } from '../../../actors/errors.ts';
+import { instant, queryValues, wholeNumber } from '../../../actors/query-values.ts';
 import type { LineQuery, LineWatcher, ServerLine } from '../../../actors/server/lines/recent-lines.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';

@@ -1,6 +1,6 @@
 // Reads the values of a query, each within its bounds, so that a mistake gets an answer.
 
-import { InvalidQueryError } from '../../errors.ts';
+import { InvalidQueryError } from './errors.ts';
 
 /** The values by their names. Throws InvalidQueryError for a name that is not among `known`. */
 export function queryValues(query: string, known: readonly string[]): ReadonlyMap<string, string> {
