@@ -77,10 +77,10 @@ describe('stdout', () => {
 
 describe('the command line', () => {
   const cases: [string, string[], RegExp][] = [
-    ['neither a file nor an address', [], /--config <file> or --url <address>/],
-    ['both', ['--config', 'x', '--url', 'http://x'], /--config <file> or --url <address>/],
+    ['neither a file nor an address', [], /one of --config <file>, --catalog <file> and --url <address>/],
+    ['both', ['--config', 'x', '--url', 'http://x'], /one of --config <file>, --catalog <file> and --url <address>/],
     ['a header with a file', ['--config', 'x', '--header', 'A: b'], /--url only/],
-    ['a server with an address', ['--url', 'http://x', '--server', 'a'], /--config only/],
+    ['a server with an address', ['--url', 'http://x', '--server', 'a'], /--config and --catalog only/],
     ['a header without a name', ['--url', 'http://x', '--header', 'hush-hush'], /Name: value/],
     ['a header twice', ['--url', 'http://x', '--header', 'A: hush-hush', '--header', 'A: b'], /twice/],
     ['a header of our own', ['--url', 'http://x', '--header', 'Accept: hush-hush'], /set by the gateway/],
