@@ -181,9 +181,9 @@ function shown(said) {
   const text = stripVTControlCharacters(said)
     .replaceAll(folder, '/home/ada/actor-gateway')
     .replaceAll(home, '/home/ada')
-    .replaceAll(`:${values.port}`, ':8080')
-    .trimEnd();
-  const lines = text.split('\n').filter((line) => !line.startsWith('> ') && !line.startsWith('{"level"'));
+    .replaceAll(`:${values.port}`, ':8080');
+  // What npm and the log say besides is left out.
+  const lines = text.split('\n').filter((line) => line !== '' && !/^(> |\{"level")/.test(line));
   return lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), '…'];
 }
 

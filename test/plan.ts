@@ -19,6 +19,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/catalog-commands',
     'cli/registry-commands',
     'cli/cli',
+    'cli/first-hour',
     'cli/operator-commands',
     'cli/trigger-commands',
     'cli/top',
