@@ -23,7 +23,8 @@ const lists: Readonly<
   run: { path: 'runs', list: 'runs', key: 'id' },
   delivery: { path: 'deliveries', list: 'deliveries', key: 'id' },
   approval: { path: 'approvals', list: 'approvals', key: 'id' },
-  profile: { path: 'profiles', list: 'profiles', key: 'name' },
+  // Those are a mapping.
+  profile: { path: 'stats', list: 'profiles', key: '' },
 };
 
 /** Never rejects. */
@@ -41,7 +42,7 @@ async function listed(noun: Noun, given: Given): Promise<string[]> {
   const where = lists[noun];
   if (where === undefined) return [];
   const rows = (await ask(where.path, given))[where.list];
-  return Array.isArray(rows) ? rows.map((row) => String(row?.[where.key] ?? '')) : [];
+  return Array.isArray(rows) ? rows.map((row) => String(row?.[where.key] ?? '')) : Object.keys(rows ?? {});
 }
 
 /** Of the server that stands before. */

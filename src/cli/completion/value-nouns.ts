@@ -42,11 +42,10 @@ export function placeholderNoun(placeholder: string, description: string, option
   return nounOf(said?.toLowerCase() ?? '') ?? nounOf(option ?? '');
 }
 
-/** The words of a list that the help gives at its end: `only of this kind: agent, fleet, flow`, or `one of a, b and c`. */
+/** The words of a list that the help gives alone, or at its end: `only of this kind: agent, fleet, flow`, `one of a, b and c`. */
 export function wordsIn(description: string): readonly string[] {
-  const list = /(?::|\bone of) ((?:[\w-]+, )*[\w-]+(?:,? (?:or|and) [\w-]+)?)(?=$|[;.])/.exec(
-    description,
-  )?.[1];
+  const list = (/^((?:[\w-]+, )+[\w-]+,? or [\w-]+)$/.exec(description) ??
+    /(?::|\bone of) ((?:[\w-]+, )*[\w-]+(?:,? (?:or|and) [\w-]+)?)(?=$|[;.])/.exec(description))?.[1];
   const words = list?.split(/,? (?:or|and) |, /) ?? [];
   return words.length > 1 ? words : [];
 }

@@ -125,5 +125,6 @@ test('what a value names is read off the help', () => {
   expect(placeholderNoun('constructor', '__proto__')).toBeUndefined();
   expect(wordsIn('only these, by commas: queued, running, done')).toEqual(['queued', 'running', 'done']);
   expect(wordsIn('one of a, b or c; all without it')).toEqual(['a', 'b', 'c']);
+  expect(wordsIn('zed, gemini or cline')).toEqual(['zed', 'gemini', 'cline']);
   expect(wordsIn('a time, or a while ago such as 15m')).toEqual([]);
 });
