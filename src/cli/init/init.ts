@@ -1,14 +1,16 @@
 // `init`: from nothing to a gateway that can be started. It asks a few questions on a terminal, writes commented files, and
 // says which two commands come next.
 
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../api/target-options.ts';
 import { parseProgram } from '../command.ts';
-import { commandList, sentenceOf } from '../command-list.ts';
+import { sentenceOf } from '../command-list.ts';
+import { importServers } from '../import/import-command.ts';
 import { asInvoked } from '../program-name.ts';
 import { print } from '../views/output.ts';
 import { printable } from '../views/terminal-text.ts';
-import { defaults, newFiles, sampleRequest, variablesOf, type Wishes } from './new-files.ts';
+import { defaults, newFiles, sampleRequest, variablesOf, type Wishes, withOwnServers } from './new-files.ts';
 import { askWishes } from './questions.ts';
 import { makeFolder, refuseExisting, writeAll } from './write-files.ts';
 
@@ -53,10 +55,20 @@ export async function init(args: readonly string[], version: string): Promise<nu
   const files = newFiles(wishes);
   refuseExisting(folder, files);
   if (wishes.files !== undefined) makeFolder(resolve(folder, wishes.files));
-  const written = writeAll(resolve(folder), files, variablesOf(wishes));
+  makeFolder(resolve(folder));
+  const catalog = join(folder, 'catalog.yaml');
+  const isImported = wishes.isImporting && (await importServers(['--output', catalog], version)) === 0;
+  if (isImported) addServers(catalog, wishes);
+  const others = files.filter(({ path }) => !isImported || path !== 'catalog.yaml');
+  const written = writeAll(resolve(folder), others, variablesOf(wishes));
   const paths = written.map((path) => printable(join(folder, path)));
   await print(`written: ${paths.join(', ')}\n\n${nextSteps(folder, wishes)}\n`);
   return 0;
+}
+
+/** To those that were taken over. */
+function addServers(catalog: string, wishes: Wishes): void {
+  writeFileSync(catalog, withOwnServers(readFileSync(catalog, 'utf8'), wishes));
 }
 
 function asked(folder: string): Promise<Wishes> {
@@ -65,10 +77,10 @@ function asked(folder: string): Promise<Wishes> {
 }
 
 /** The program is called as it was called just now. */
-function nextSteps(folder: string, { files, listen, hasTriggers, hasKey }: Wishes): string {
+function nextSteps(folder: string, { files, listen, hasTriggers, hasKey, isImporting }: Wishes): string {
   const config = shellWord(join(folder, 'gateway.yaml'));
   const first =
-    files === defaults.files && isThere('call')
+    files === defaults.files && !isImporting
       ? 'call files read_text_file path=hello.txt'
       : files === undefined
         ? 'servers'
@@ -79,13 +91,11 @@ function nextSteps(folder: string, { files, listen, hasTriggers, hasKey }: Wishe
     `  actor-gateway --config ${config}`,
     `  actor-gateway ${first} --config ${config}`,
     ...(hasTriggers ? ['The webhook answers:', `  ${sampleRequest(listen)}`] : []),
-    ...(isThere('import') ? ['Servers that a client of yours has already:', '  actor-gateway import'] : []),
-    ...(isThere('connect') ? ['A client that is to use this gateway:', '  actor-gateway connect'] : []),
+    'A client that is to use this gateway:',
+    '  actor-gateway connect',
   ];
   return asInvoked(lines.join('\n'));
 }
-
-const isThere = (command: string): boolean => Object.hasOwn(commandList, command);
 
 const shellWord = (text: string): string =>
   /^[\w./~@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

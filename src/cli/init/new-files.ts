@@ -11,6 +11,8 @@ export interface Wishes {
   /** Whose files the first server reads and writes, absolute or relative to the new folder; undefined for none. */
   readonly files: string | undefined;
   readonly hasBrowser: boolean;
+  /** The catalog is begun with the servers that clients on this machine have. */
+  readonly isImporting: boolean;
   readonly hasTriggers: boolean;
 }
 
@@ -25,6 +27,7 @@ export const defaults: Wishes = {
   hasKey: false,
   files: './files',
   hasBrowser: false,
+  isImporting: false,
   hasTriggers: false,
 };
 
@@ -93,16 +96,11 @@ ${spec}
 `;
 }
 
-function catalogText({ files, hasBrowser }: Wishes): string {
-  const filesEntry = `files: # reads and writes what is in the folder, and nothing outside of it
-    command: actor-gateway-files # comes with the gateway
-    args: [${yamlWord(files ?? './files')}] # "--read-only" before it: nothing is changed`;
-  const browserEntry = `browser: # opens pages; needs Chromium or Chrome on this machine
-    command: actor-gateway-browser # comes with the gateway
-    isolation: session # each client has a browser of its own`;
+function catalogText(wishes: Wishes): string {
+  const { files, hasBrowser } = wishes;
   const entries = [
-    files === undefined ? commented(filesEntry) : `  ${filesEntry}`,
-    hasBrowser ? `  ${browserEntry}` : commented(browserEntry),
+    files === undefined ? commented(filesEntry(files)) : `  ${filesEntry(files)}`,
+    hasBrowser ? `  ${BROWSER_ENTRY}` : commented(BROWSER_ENTRY),
   ];
   const hasNone = files === undefined && !hasBrowser;
   return `# The catalog: the tool servers, by id. Each is started by the first request that needs it.
@@ -112,6 +110,26 @@ servers:${hasNone ? ' {} # instead of {}, what is commented out below' : ''}
 ${entries.join('\n\n')}
 `;
 }
+
+/** The same servers behind those of a catalog that was imported; what has such an id there stays. */
+export function withOwnServers(catalog: string, { files, hasBrowser }: Wishes): string {
+  const isTaken = (id: string) => new RegExp(`^ {2}["']?${id}["']?:`, 'm').test(catalog);
+  const entries = [
+    ...(files === undefined || isTaken('files') ? [] : [filesEntry(files)]),
+    ...(hasBrowser && !isTaken('browser') ? [BROWSER_ENTRY] : []),
+  ];
+  return [catalog.trimEnd(), ...entries.map((entry) => `\n  ${entry}`)].join('\n').concat('\n');
+}
+
+const filesEntry = (
+  files = './files',
+) => `files: # reads and writes what is in the folder, and nothing outside of it
+    command: actor-gateway-files # comes with the gateway
+    args: [${yamlWord(files)}] # "--read-only" before it: nothing is changed`;
+
+const BROWSER_ENTRY = `browser: # opens pages; needs Chromium or Chrome on this machine
+    command: actor-gateway-browser # comes with the gateway
+    isolation: session # each client has a browser of its own`;
 
 const commented = (entry: string): string =>
   `  ${entry}`

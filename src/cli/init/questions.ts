@@ -5,6 +5,7 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { createInterface, type Interface } from 'node:readline/promises';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
 import { UsageError } from '../api/target-options.ts';
+import { filesOfClients, thisMachine } from '../import/found-files.ts';
 import { print } from '../views/output.ts';
 import { printable } from '../views/terminal-text.ts';
 import { defaults, isPrivate, type Wishes } from './new-files.ts';
@@ -26,12 +27,13 @@ export async function askWishes(target: string): Promise<Wishes> {
       'A browser for reading pages? It needs Chromium or Chrome.',
       defaults.hasBrowser,
     );
+    const isImporting = await takesOver(ask);
     const hasTriggers = await yesOrNo(
       ask,
       'A webhook and an agent to try (no model, no key)?',
       defaults.hasTriggers,
     );
-    return { listen, hasKey, files, hasBrowser, hasTriggers };
+    return { listen, hasKey, files, hasBrowser, isImporting, hasTriggers };
   } finally {
     terminal.close();
   }
@@ -74,6 +76,14 @@ async function yesOrNo(ask: Ask, question: string, byDefault: boolean): Promise<
     if (/^no?$/.test(text)) return false;
     await print('  y or n\n');
   }
+}
+
+/** Asked only where there is something. */
+async function takesOver(ask: Ask): Promise<boolean> {
+  const { found } = filesOfClients(thisMachine(process.env), undefined);
+  const labels = [...new Set(found.flatMap(({ client }) => (client === undefined ? [] : [client.label])))];
+  if (labels.length === 0) return defaults.isImporting;
+  return yesOrNo(ask, `Take over the servers of ${labels.join(', ')}?`, defaults.isImporting);
 }
 
 /** Undefined for none. What is typed is meant from where one is, as in any shell. */

@@ -101,13 +101,19 @@ describe('init', () => {
 
   test('asks on a terminal, and writes a key, a webhook and an agent that work at once', async () => {
     const home = join(folder, 'asked');
-    const terminal = new Terminal(['init', home], { env: { NO_COLOR: '1' } });
+    // A client on this machine has a server already.
+    const user = join(folder, 'user');
+    mkdirSync(join(user, '.cursor'), { recursive: true });
+    const notes = { command: 'node', args: ['notes.mjs'], env: { NOTES_TOKEN: 'a-secret-of-notes' } };
+    writeFileSync(join(user, '.cursor', 'mcp.json'), JSON.stringify({ mcpServers: { notes } }));
+    const terminal = new Terminal(['init', home], { env: { NO_COLOR: '1', HOME: user } });
     const answers: readonly (readonly [question: RegExp, typed: string])[] = [
       [/Address to listen on\? \[127\.0\.0\.1:8080\] /, 'somewhere\r'],
       [/expected host:port[\s\S]*Address to listen on\? /, '9\r'],
       [/Ask clients for a key\? \[y\/N\] /, 'y\r'],
       [/Files of which folder.* \[\.\/files, - for none\] /, '\r'],
       [/A browser.* \[y\/N\] /, '\r'],
+      [/Take over the servers of .*Cursor.*\? \[y\/N\] /, 'y\r'],
       [/A webhook and an agent to try .* \[y\/N\] /, 'yes\r'],
     ];
     for (const [question, typed] of answers) {
@@ -122,7 +128,12 @@ describe('init', () => {
     expect(key).not.toBe('');
     expect(terminal.text).not.toContain(key);
 
-    const url = await started(home, { GATEWAY_API_KEY: key });
+    const catalog = readFileSync(join(home, 'catalog.yaml'), 'utf8');
+    expect(catalog).toMatch(/notes:[\s\S]*\$\{NOTES_TOKEN\}[\s\S]*files: #[\s\S]*actor-gateway-files/);
+    expect(catalog + terminal.text).not.toContain('a-secret-of-notes');
+
+    // The key is read from .env.
+    const url = await started(home, { NOTES_TOKEN: 'x' });
     expect((await fetch(`${url}/servers`)).status).toBe(401);
     expect((await fetch(`${url}/servers`, { headers: { 'x-api-key': key } })).status).toBe(200);
     const greeted = await post(`${url}/webhook/hello`, { text: 'hello' });
