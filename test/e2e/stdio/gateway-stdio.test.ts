@@ -78,7 +78,11 @@ describe('stdout', () => {
 describe('the command line', () => {
   const cases: [string, string[], RegExp][] = [
     ['neither a file nor an address', [], /one of --config <file>, --catalog <file> and --url <address>/],
-    ['both', ['--config', 'x', '--url', 'http://x'], /one of --config <file>, --catalog <file> and --url <address>/],
+    [
+      'both',
+      ['--config', 'x', '--url', 'http://x'],
+      /one of --config <file>, --catalog <file> and --url <address>/,
+    ],
     ['a header with a file', ['--config', 'x', '--header', 'A: b'], /--url only/],
     ['a server with an address', ['--url', 'http://x', '--server', 'a'], /--config and --catalog only/],
     ['a header without a name', ['--url', 'http://x', '--header', 'hush-hush'], /Name: value/],
