@@ -4,12 +4,12 @@
 // As of local-gateway.ts (LOC1): nothing on stdout, and neither a process nor a file is left behind when it is stopped.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Gateway } from '../actors/gateway/gateway.ts';
 import { silentLog } from '../actors/log.ts';
-import { type Loaded, loadConfig } from '../config/load-config.ts';
+import { loadTarget } from '../config/load-config.ts';
 import type { Problem } from '../config/reader/problem.ts';
 import { Front } from './http/front.ts';
 import { version } from './version.ts';
@@ -45,10 +45,23 @@ async function startIn(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<CatalogGateway> {
   const key = randomBytes(24).toString('base64url');
-  const { config, catalog, secrets, warnings } = await load(folder, file, environment);
+  // There is one client, which can be asked.
+  const loaded = await loadTarget({ catalog: file }, environment, {
+    defaultIsolation: 'session',
+    listen: '127.0.0.1:0',
+  });
+  const { config, catalog, secrets, warnings } = loaded;
   const front = new Front({ reload: async () => ({}) });
   const gateway = new Gateway({
-    config: { ...config, api_key: key },
+    config: {
+      ...config,
+      api_key: key,
+      state_dir: join(folder, 'state'),
+      shutdown_seconds: GRACE_SECONDS,
+      inspector: { ...config.inspector, enabled: false },
+      // Only what is asked for is started.
+      learn: 'on_demand',
+    },
     catalog,
     secrets: [...secrets, key],
     log: silentLog,
@@ -60,24 +73,4 @@ async function startIn(
   await gateway.start();
   const url = new URL(`http://127.0.0.1:${front.address?.port ?? 0}/`);
   return { url, key, warnings, stop: () => gateway.stop() };
-}
-
-async function load(
-  folder: string,
-  catalog: string,
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<Loaded> {
-  const file = join(folder, 'gateway.yaml');
-  const settings = {
-    listen_addr: '127.0.0.1:0',
-    catalog_path: resolve(catalog),
-    state_dir: join(folder, 'state'),
-    shutdown_seconds: GRACE_SECONDS,
-    inspector: { enabled: false },
-    // Only what is asked for is started.
-    learn: 'on_demand',
-  };
-  await writeFile(file, JSON.stringify(settings));
-  // There is one client, which can be asked.
-  return loadConfig(file, environment, { defaultIsolation: 'session', envBeside: catalog });
 }

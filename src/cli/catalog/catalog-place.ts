@@ -12,8 +12,8 @@ import { readSourceFile, SourceFile } from '../../../config/reader/source-file.t
 import type { Environment } from '../../../config/reader/substitute.ts';
 import { parseYamlTree } from '../../../config/reader/yaml-tree.ts';
 import { UsageError } from '../api/target-options.ts';
+import { USUAL_CONFIG } from '../options.ts';
 
-const USUAL_CONFIG = 'gateway.yaml';
 const USUAL_CATALOG = 'catalog.yaml';
 
 export interface PlaceOptions {

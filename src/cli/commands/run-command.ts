@@ -1,4 +1,4 @@
-// Runs the command that the first argument of gateway-http names. Loaded only then: the plain form starts without it.
+// Runs the command that the first argument of the program names. Loaded only then: the plain form starts without it.
 
 import { suggest } from '../../../config/reader/suggest.ts';
 import { ApiClient, ApiProblem } from '../api/api-client.ts';
@@ -37,6 +37,43 @@ const operations: Readonly<Record<string, Operation>> = {
   graph: graphFlow,
 };
 
+type Run = (args: readonly string[], version: string) => Promise<number>;
+
+const mcpCommand =
+  (name: 'tools' | 'call' | 'resources' | 'prompts'): Run =>
+  async (...given) =>
+    (await import('../mcp/mcp-commands.ts')).runMcpCommand(name, ...given);
+
+const catalogChange =
+  (name: 'remove' | 'enable' | 'disable'): Run =>
+  async (...given) =>
+    (await import('../catalog/change-server.ts')).changeServer(name, ...given);
+
+/** Those that are more than one question to a gateway; each loads its own code. */
+const ownCommands: Readonly<Partial<Record<string, Run>>> = {
+  machines: async (...given) => (await import('./machines.ts')).machines(...given),
+  top: async (...given) => (await import('../top/top.ts')).top(...given),
+  logs: async (...given) => (await import('./logs.ts')).logs(...given),
+  chat: async (...given) => (await import('../chat/chat.ts')).chat(...given),
+  validate: async (...given) => (await import('./validate.ts')).validate(...given),
+  register: async (...given) => (await import('./register.ts')).register(...given),
+  connect: async (...given) => (await import('../connect/connect.ts')).connect(...given),
+  completion: async (...given) => (await import('./completion.ts')).completion(...given),
+  init: async (...given) => (await import('../init/init.ts')).init(...given),
+  explain: async (...given) => (await import('./explain.ts')).explain(...given),
+  import: async (...given) => (await import('../import/import-command.ts')).importServers(...given),
+  tools: mcpCommand('tools'),
+  call: mcpCommand('call'),
+  resources: mcpCommand('resources'),
+  prompts: mcpCommand('prompts'),
+  add: async (...given) => (await import('../catalog/add-server.ts')).addServer(...given),
+  remove: catalogChange('remove'),
+  enable: catalogChange('enable'),
+  disable: catalogChange('disable'),
+  search: async (...given) => (await import('../registry/search-registry.ts')).searchRegistry(...given),
+  install: async (...given) => (await import('../registry/install-server.ts')).installServer(...given),
+};
+
 /** Runs `name` with the arguments after it, and gives the exit code. */
 export async function runCommand(name: string, args: readonly string[], version: string): Promise<number> {
   if (name === 'help') {
@@ -51,27 +88,8 @@ export async function runCommand(name: string, args: readonly string[], version:
   }
   if (!known.includes(name)) return unknownWord('command', name, known);
   try {
-    if (name === 'machines') return await (await import('./machines.ts')).machines(args, version);
-    if (name === 'top') return await (await import('../top/top.ts')).top(args, version);
-    if (name === 'logs') return await (await import('./logs.ts')).logs(args, version);
-    if (name === 'chat') return await (await import('../chat/chat.ts')).chat(args, version);
-    if (name === 'validate') return await (await import('./validate.ts')).validate(args, version);
-    if (name === 'connect') return await (await import('../connect/connect.ts')).connect(args, version);
-    if (name === 'completion') return await (await import('./completion.ts')).completion(args, version);
-    if (name === 'init') return await (await import('../init/init.ts')).init(args, version);
-    if (name === 'explain') return await (await import('./explain.ts')).explain(args, version);
-    if (name === 'import')
-      return await (await import('../import/import-command.ts')).importServers(args, version);
-    if (name === 'register') return await (await import('./register.ts')).register(args, version);
-    if (name === 'tools' || name === 'call' || name === 'resources' || name === 'prompts')
-      return await (await import('../mcp/mcp-commands.ts')).runMcpCommand(name, args, version);
-    if (name === 'add') return await (await import('../catalog/add-server.ts')).addServer(args, version);
-    if (name === 'search')
-      return await (await import('../registry/search-registry.ts')).searchRegistry(args, version);
-    if (name === 'install')
-      return await (await import('../registry/install-server.ts')).installServer(args, version);
-    if (name === 'remove' || name === 'enable' || name === 'disable')
-      return await (await import('../catalog/change-server.ts')).changeServer(name, args, version);
+    const own = ownCommands[name];
+    if (own !== undefined) return await own(args, version);
     if (Object.hasOwn(operations, name))
       return await operate(name, operations[name] as Operation, args, version);
     return await runVerb(name, args, version);

@@ -1,6 +1,8 @@
 // The filter over the list of deliveries: words that are states, and the name of a trigger, as somebody types them; and the query that
 // stands for both in the address of the list.
 
+import type { DeliveryRow } from '../../delivery-wire.ts';
+
 export const deliveryStates = [
   'queued',
   'running',
@@ -10,7 +12,7 @@ export const deliveryStates = [
   'done',
   'dead',
   'ignored',
-] as const;
+] as const satisfies readonly DeliveryRow['state'][];
 
 const PAGE = 50;
 const isState = (word: string) => (deliveryStates as readonly string[]).includes(word);
