@@ -17,7 +17,6 @@ import { Committer } from './committer.ts';
 import { type DeliveryListener, DeliveryWaits } from './delivery-waits.ts';
 import { mailboxesLogic } from './mailboxes-actor.ts';
 import { discardEffects } from './notices.ts';
-import { isFromOutside } from './queue-metrics.ts';
 import type { Effects } from './work.ts';
 import { type QueueOptions, type QueueStats, WorkQueue } from './work-queue.ts';
 
@@ -113,14 +112,7 @@ export class Dispatcher {
   }
 
   /** Makes the event durable; it is handled as soon as may be. Rejects as the store's `append` does. */
-  async accept(event: NewEvent): Promise<Appended> {
-    const appended = await this.#accept(event);
-    if (isFromOutside(event) && appended.outcome !== 'duplicate')
-      this.#options.log.info({ delivery: event.id, key: event.key, traceparent: event.trace }, 'event came');
-    return appended;
-  }
-
-  #accept(event: NewEvent): Promise<Appended> {
+  accept(event: NewEvent): Promise<Appended> {
     const queue = this.#queues.find(({ work }) => event.key.startsWith(work.prefix));
     if (queue === undefined)
       return Promise.reject(new InternalError(`no work takes what comes to ${event.key}`));

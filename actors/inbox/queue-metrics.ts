@@ -141,7 +141,7 @@ export class QueueMetrics {
 }
 
 /** An event of a platform, a schedule or a person, as against what they make the gateway send or do later. */
-export function isFromOutside({ key, kind = INBOUND }: Pick<NewEvent, 'key' | 'kind'>): boolean {
+function isFromOutside({ key, kind = INBOUND }: Pick<NewEvent, 'key' | 'kind'>): boolean {
   return kind === INBOUND && key.startsWith('conversation/');
 }
 

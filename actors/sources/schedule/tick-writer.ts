@@ -121,9 +121,7 @@ export class TickWriter {
     const event = await this.#newEvent(at);
     const isOverlapping = !wasMissed && config.overlap !== 'queue';
     const before = isOverlapping ? await this.#unsettled() : [];
-    const { id, key, trace } = event;
     const isNew = await store.tick(tickName(name), at, event);
-    if (isNew) this.#host.log.info({ delivery: id, key, trigger: name, traceparent: trace }, 'event came');
     const [first] = before;
     if (!isNew || first === undefined) return;
     if (config.overlap === 'skip') {
