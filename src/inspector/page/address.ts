@@ -4,8 +4,8 @@
 // may be called anything as well, and have a word before theirs. A slash in a name, as in the keys of conversations, is none
 // in the address.
 // Sessions, runs, deliveries, approvals, agents and flows are no actors; theirs begin with the names of actors that there are not: `~sessions`,
-// `~runs`, `~deliveries`, `~approvals`, `~agents`, `~flows`. What a list is filtered by is the query of its address. The overview is at
-// /inspector itself.
+// `~runs`, `~deliveries`, `~approvals`, `~agents`, `~flows`. What a list is filtered by, and which tool of a server is chosen, is the
+// query of the address. The overview is at /inspector itself.
 
 import type { ActorNode } from '../wire.ts';
 
@@ -16,7 +16,7 @@ export interface View {
   /** Whom it is about; '' for all of it: the overview. */
   readonly actor: string;
   readonly tab: Tab;
-  /** What its list is filtered by, without the question mark; only where there is such a list. */
+  /** What its list is filtered by, or which tool is chosen, without the question mark; only where there is such a list, or tools. */
   readonly query?: string;
 }
 
@@ -63,6 +63,19 @@ export function sectionAt(address: string): Section | undefined {
 const RUN = '~runs/';
 const FLOW = '~flows/';
 const DELIVERY = '~deliveries/';
+
+/** The tools of the server at that address, with one of them chosen or none. */
+export function toolsView(actor: string, tool?: string): View {
+  return {
+    ...{ actor, tab: 'tools' },
+    ...(tool === undefined || tool === '' ? {} : { query: `${new URLSearchParams({ tool })}` }),
+  };
+}
+
+/** Which tool a view names. */
+export function toolIn({ tab, query }: View): string | undefined {
+  return (tab === 'tools' && new URLSearchParams(query).get('tool')) || undefined;
+}
 
 /** The list of deliveries, or one of them beside it. */
 export function deliveriesView(query: string, id?: string): View {
@@ -123,7 +136,9 @@ export function viewAt(asked: string): View {
   const tab = tabs.find((name) => name === last);
   const actor = (tab === undefined ? parts : parts.slice(0, -1)).filter((part) => part !== '');
   const view: View = { actor: actor.join('/'), tab: tab ?? 'log' };
-  return query !== '' && sectionAt(view.actor) === 'deliveries' ? { ...view, query } : view;
+  if (query === '') return view;
+  if (sectionAt(view.actor) === 'deliveries') return { ...view, query };
+  return tab === 'tools' ? toolsView(view.actor, toolIn({ ...view, query })) : view;
 }
 
 /** `files` for the actor `files#3`, and for `files~7#8` that has replaced it after a change of the catalog. */

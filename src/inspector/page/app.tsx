@@ -15,6 +15,8 @@ import {
   sessionAt,
   type Tab,
   tabs,
+  toolIn,
+  toolsView,
   triggerAt,
   type View,
 } from './address.ts';
@@ -40,6 +42,7 @@ import { NumbersTab } from './tabs/numbers-tab.tsx';
 import { SequenceTab } from './tabs/sequence-tab.tsx';
 import { SessionPane, SessionsPane } from './tabs/session-pane.tsx';
 import { StderrTab } from './tabs/stderr-tab.tsx';
+import { benchOf } from './tools/benches.ts';
 import { ToolsTab } from './tools/tools-tab.tsx';
 import { TreePane } from './tree/tree-pane.tsx';
 import { count, counted } from './words.ts';
@@ -75,7 +78,7 @@ export function App({ store }: { readonly store: PageStore }) {
     <>
       <SkipLink />
       <Header state={state} view={view} go={go} />
-      <Banners state={state} link={link} go={go} />
+      <Banners state={state} link={link} isOverview={view.actor === OVERVIEW} go={go} />
       {section === 'connect' ? (
         <ConnectView />
       ) : section !== undefined ? (
@@ -193,11 +196,16 @@ function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
       : tab !== 'details' || !isOfSessions(view.actor),
   );
   const tab: Tab = offered.includes(view.tab) ? view.tab : 'log';
+  /** Of the tools the one that was looked at last. */
+  const viewOf = (name: Tab): View =>
+    name === 'tools' && server !== undefined
+      ? toolsView(view.actor, benchOf(server.id).chosen)
+      : { actor: view.actor, tab: name };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     const next = offered[(offered.indexOf(tab) + step + offered.length) % offered.length];
     if (step === 0 || next === undefined) return;
-    go({ ...view, tab: next }, true);
+    go(viewOf(next), true);
     list.current?.querySelector<HTMLElement>(`#tab-${next}`)?.focus();
   };
   return (
@@ -212,7 +220,7 @@ function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
             aria-selected={name === tab}
             aria-controls="tab-panel"
             tabIndex={name === tab ? 0 : -1}
-            onClick={() => go({ ...view, tab: name })}
+            onClick={() => go(viewOf(name))}
           >
             {name}
           </button>
@@ -220,7 +228,13 @@ function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
       </div>
       <div class="panel" role="tabpanel" id="tab-panel" aria-labelledby={`tab-${tab}`}>
         {server !== undefined && tab === 'tools' ? (
-          <ToolsTab key={server.id} server={server.id} mayCall={store.state.totals?.commands === true} />
+          <ToolsTab
+            key={server.id}
+            server={server.id}
+            chosen={toolIn(view)}
+            mayCall={store.state.totals?.commands === true}
+            onChoose={(tool) => go(toolsView(view.actor, tool))}
+          />
         ) : server !== undefined && (tab === 'stderr' || tab === 'details') ? (
           <WithDetails
             key={server.id}

@@ -138,7 +138,7 @@ describe('triggers in the inspector', () => {
       ],
     });
     const { page, complaints } = await open();
-    await page.goto(`${gateway.url}/inspector`);
+    await page.goto(`${gateway.url}/inspector/view/~gateway/log`);
     await page.locator('#failed-triggers a', { hasText: 'elsewhere' }).click();
     await page.locator('.pill.bad', { hasText: 'failed' }).first().waitFor();
     await page.locator('.details', { hasText: /last error.*EADDRINUSE|last error.*in use/i }).waitFor();
@@ -153,10 +153,15 @@ describe('triggers in the inspector', () => {
     await post(gateway, 'bob', 'one');
     await page.locator('#dead-deliveries', { hasText: '1 dead delivery' }).waitFor();
     await page.locator('#dead-deliveries a').click();
-    expect(pathOf(page)).toBe('/inspector/view/~conversations/details');
-    await page.locator('.details', { hasText: /http:orders\/.*orders, 2 attempts/ }).waitFor();
+    await page.locator('[data-delivery]', { hasText: /http:orders\/.*dead.*2 attempts/ }).waitFor();
+    expect(new URL(page.url()).search).toBe('?state=dead');
     await page.locator('#dead-deliveries button').click();
     await page.locator('#dead-deliveries').waitFor({ state: 'detached' });
+    // The overview lists them itself; what was seen before stays so behind it.
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.locator('[data-wrong]').first().waitFor();
+    await page.getByRole('link', { name: 'Actors', exact: true }).click();
+    expect(await page.locator('.banner').count()).toBe(1);
     await post(gateway, 'bob', 'two');
     await page.locator('#dead-deliveries', { hasText: '2 dead deliveries' }).waitFor();
     expect(complaints).toEqual([]);

@@ -1,5 +1,6 @@
-// Whether people can use the page: every view by axe-core, light and dark, on a small screen of a desk and on a phone, and what fits
-// where. In a real browser, with the built program.
+// Whether people can use the page: every view by axe-core, light and dark, on a phone and on two screens of a desk, and what fits
+// where. In a real browser, with the built program; the page is loaded once, and each view looked at in every
+// size.
 
 import axeCore from 'axe-core';
 import type { Page } from 'playwright-core';
@@ -14,7 +15,9 @@ import { openPage } from '../../fixtures/tool-servers/browser.ts';
 /** Evaluated in the page: its policy lets no script in. */
 const { source: axe } = axeCore;
 const DESK = { width: 1280, height: 800 };
+const WIDE = { width: 1600, height: 1000 };
 const PHONE = { width: 390, height: 844 };
+const sizes = [DESK, WIDE, PHONE];
 
 /** What is behind /inspector, and what has to be there before it is looked at. A view that is new is one line more. */
 const views: readonly (readonly [path: string, sign: string])[] = [
@@ -24,7 +27,7 @@ const views: readonly (readonly [path: string, sign: string])[] = [
   ['/view/files/numbers', '.figures'],
   ['/view/tickets/stderr', '.stderr pre'],
   ['/view/files/details', '.details th'],
-  ['/view/files/tools', '.tool-names li'],
+  ['/view/files/tools?tool=echo', '.tool-form'],
   ['/view/~servers/log', '.box.active'],
   ['/view/~trigger/alerts/log', '.box.active'],
   ['/view/~trigger/elsewhere/details', '.details th'],
@@ -46,13 +49,16 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** What is wrong in a way that keeps somebody out. */
-async function violationsOf(page: Page, colorScheme: 'light' | 'dark'): Promise<string[]> {
-  await page.emulateMedia({ colorScheme });
-  // The page is the same in the dark, but for its colours.
-  const rules = colorScheme === 'light' ? '' : ", runOnly: ['color-contrast']";
+/** The rules by which the same page may be wrong in one size and right in another. */
+const rulesOfSize = ['color-contrast', 'scrollable-region-focusable', 'target-size'];
+/** The page is the same in the dark, but for its colours. */
+const rulesOfDark = ['color-contrast'];
+
+/** What is wrong in a way that keeps somebody out; by all rules, where none are named. */
+async function violationsOf(page: Page, rules: readonly string[] | undefined): Promise<string[]> {
+  const options = { resultTypes: ['violations'], preload: false, ...(rules && { runOnly: rules }) };
   const { violations } = await page.evaluate<{ violations: Violation[] }>(
-    `axe.run(document, { resultTypes: ['violations']${rules} })`,
+    `axe.run(document, ${JSON.stringify(options)})`,
   );
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -76,32 +82,43 @@ async function open(viewport: { width: number; height: number }): Promise<Page> 
 }
 
 async function examined(page: Page, name: string): Promise<string[]> {
-  await page.evaluate(axe);
   const found: string[] = [];
-  for (const viewport of [DESK, PHONE])
+  for (const viewport of sizes)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.setViewportSize(viewport);
-      for (const violation of await violationsOf(page, colorScheme))
+      await page.emulateMedia({ colorScheme });
+      const rulesInLight = viewport === DESK ? undefined : rulesOfSize;
+      for (const violation of await violationsOf(page, colorScheme === 'light' ? rulesInLight : rulesOfDark))
         found.push(`${name}, ${viewport.width} px, ${colorScheme}: ${violation}`);
     }
   return found;
 }
 
-test('no view has a serious violation of what axe checks, light or dark, on a desk or a phone', async () => {
+/** Run in the page: goes to another of its views, as the browser's own buttons do, until it is drawn. */
+const wayTo = (path: string) => `(async () => {
+  history.pushState(null, '', ${JSON.stringify(path)});
+  dispatchEvent(new PopStateEvent('popstate'));
+  for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+})()`;
+
+test('no view has a serious violation of what axe checks, light or dark, on a phone or either screen', async () => {
   const page = await open(DESK);
   const found: string[] = [];
+  await page.goto(`${gateway.url}/inspector`);
+  await page.evaluate(axe);
   for (const [path, sign] of views) {
-    await page.setViewportSize(DESK);
-    await page.goto(`${gateway.url}/inspector${path}`);
+    await page.evaluate(wayTo(`/inspector${path}`));
     await page.locator(sign).first().waitFor();
     found.push(...(await examined(page, path)));
   }
   const { url } = await startGateway({ settings: { api_key: 'a key' }, servers: { echo: fault('echo') } });
   await page.goto(`${url}/inspector`);
+  await page.evaluate(axe);
   found.push(...(await examined(page, 'the form')));
   await page.getByLabel('API key').fill('wrong');
   await page.keyboard.press('Enter');
   await page.getByRole('alert').waitFor();
+  await page.evaluate(axe);
   found.push(...(await examined(page, 'the form after a wrong key')));
   expect(found).toEqual([]);
 });
@@ -128,21 +145,31 @@ const chartSizes = `(() => {
 })()`;
 
 test('a chart fits its pane and shows where the actor is, on a phone too, and no dot covers a letter', async () => {
-  for (const [viewport, overhang] of [
-    [DESK, 0],
-    [PHONE, undefined],
-  ] as const) {
+  for (const viewport of sizes) {
     const page = await open(viewport);
     for (const actor of ['files', 'tickets', '~gateway', '~servers', '~trigger/alerts']) {
       await page.goto(`${gateway.url}/inspector/view/${actor}/log`);
       await page.locator('.box.active').first().waitFor();
-      const sizes = await page.evaluate<{ overhang: number; isInSight: boolean }>(chartSizes);
-      expect([actor, sizes.isInSight]).toEqual([actor, true]);
-      if (overhang !== undefined) expect([actor, sizes.overhang]).toEqual([actor, overhang]);
+      const chart = await page.evaluate<{ overhang: number; isInSight: boolean }>(chartSizes);
+      expect([actor, chart.isInSight]).toEqual([actor, true]);
+      if (viewport !== PHONE) expect([actor, chart.overhang]).toEqual([actor, 0]);
       expect(await page.evaluate(coveredLetters)).toEqual([]);
     }
   }
 });
+
+/** Run in the page: what of the picture of a sequence is cut, and the times in it. */
+const drawnSequence = `(() => {
+  const picture = document.querySelector('.sequence');
+  const whole = picture.getBoundingClientRect();
+  return {
+    overhang: picture.parentElement.scrollWidth - picture.parentElement.clientWidth,
+    cut: [...picture.querySelectorAll('text')]
+      .filter((text) => text.getBoundingClientRect().right > whole.right + 1 || text.getBoundingClientRect().left < whole.left - 1)
+      .map((text) => text.textContent),
+    times: [...picture.querySelectorAll('.time')].map((time) => time.textContent),
+  };
+})()`;
 
 test('tabs stand in one line, the last column of a sequence is whole, and times only go on', async () => {
   const page = await open(DESK);
@@ -151,22 +178,20 @@ test('tabs stand in one line, the last column of a sequence is whole, and times 
   for (const verb of ['stop', 'start', 'stop', 'start'])
     await ask(`${gateway.url}/servers/files/${verb}`, { method: 'POST' });
   await eventually(async () => expect(await page.locator('.sequence .message').count()).toBeGreaterThan(11));
-  const tops = await page.evaluate<number[]>(
-    `[...document.querySelectorAll('[role=tab]')].map((tab) => tab.getBoundingClientRect().top)`,
-  );
-  expect(new Set(tops).size).toBe(1);
-  const pictures = await page.evaluate<{ overhang: number; cut: string[]; times: string[] }>(`(() => {
-    const picture = document.querySelector('.sequence');
-    const whole = picture.getBoundingClientRect();
-    return {
-      overhang: picture.parentElement.scrollWidth - picture.parentElement.clientWidth,
-      cut: [...picture.querySelectorAll('text')]
-        .filter((text) => text.getBoundingClientRect().right > whole.right + 1 || text.getBoundingClientRect().left < whole.left - 1)
-        .map((text) => text.textContent),
-      times: [...picture.querySelectorAll('.time')].map((time) => time.textContent),
-    };
-  })()`);
-  expect(pictures).toEqual({ overhang: 0, cut: [], times: [...pictures.times].sort() });
+  for (const viewport of sizes) {
+    await page.setViewportSize(viewport);
+    const tops = await page.evaluate<number[]>(
+      `[...document.querySelectorAll('[role=tab]')].map((tab) => tab.getBoundingClientRect().top)`,
+    );
+    expect(new Set(tops).size).toBe(1);
+    // As many columns as have room are drawn, once the page knows the size.
+    await eventually(async () => {
+      const picture = await page.evaluate<{ overhang: number; cut: string[]; times: string[] }>(
+        drawnSequence,
+      );
+      expect(picture).toEqual({ overhang: 0, cut: [], times: [...picture.times].sort() });
+    });
+  }
   await page.locator('#tab-log').click();
   await page.locator('.entry').first().waitFor();
   const logged = await page.locator('.entry time').allTextContents();
@@ -175,26 +200,29 @@ test('tabs stand in one line, the last column of a sequence is whole, and times 
 
 test('the keyboard reaches all of it: past the header, into the chart and what scrolls, and it is seen where it is', async () => {
   const page = await open(DESK);
-  await page.goto(`${gateway.url}/inspector/view/files/log`);
-  await page.locator('.box.active').first().waitFor();
-  await page.keyboard.press('Tab');
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
-  await page.keyboard.press('Enter');
-  const reached: string[] = [];
-  for (let stop = 0; stop < 12; stop += 1) {
+  for (const viewport of sizes) {
+    await page.setViewportSize(viewport);
+    await page.goto(`${gateway.url}/inspector/view/files/log`);
+    await page.locator('.box.active').first().waitFor();
     await page.keyboard.press('Tab');
-    reached.push(
-      await page.evaluate<string>(
-        `(() => {
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    const reached: string[] = [];
+    for (let stop = 0; stop < 12; stop += 1) {
+      await page.keyboard.press('Tab');
+      reached.push(
+        await page.evaluate<string>(
+          `(() => {
           const { activeElement: at } = document;
           const hasRing = getComputedStyle(at).outlineStyle !== 'none';
           return (hasRing ? '' : 'unseen ') + (at.id || at.getAttribute('role') || at.className || at.textContent);
         })()`,
-      ),
+        ),
+      );
+    }
+    expect(reached).toEqual(
+      expect.arrayContaining(['filter', 'tree', 'Start', 'Stop', 'chart', 'tab-log', 'log']),
     );
+    expect(reached.filter((name) => name.startsWith('unseen'))).toEqual([]);
   }
-  expect(reached).toEqual(
-    expect.arrayContaining(['filter', 'tree', 'Start', 'Stop', 'chart', 'tab-log', 'log']),
-  );
-  expect(reached.filter((name) => name.startsWith('unseen'))).toEqual([]);
 });

@@ -31,6 +31,8 @@ describe('the first view of the page', () => {
     expect(told.map((text) => text.split(' ')[0])).toEqual([
       ...['server', 'trigger', 'trigger', 'dead', 'dead', 'failed', 'approval'],
     ]);
+    // In one place: no banner says it once more.
+    expect(await page.getByRole('alert').filter({ visible: true }).count()).toBe(0);
     expect(told[0]).toMatch(/tickets.*parked.*exited with code 4.*left alone for 9 min/s);
     expect(told[1]).toMatch(/elsewhere.*failed.*(EADDRINUSE|in use)/is);
     expect(told[2]).toMatch(/alerts.*paused/s);
@@ -67,7 +69,7 @@ describe('the first view of the page', () => {
     await shown.getByRole('button', { name: 'Replay' }).press('Enter');
     await shown.locator('.pill', { hasText: 'done' }).waitFor();
     await shown.getByText('Done.', { exact: true }).waitFor();
-    expect(await lines.count()).toBe(1);
+    await eventually(async () => expect(await lines.count()).toBe(1));
     await lines.nth(0).getByRole('link').click();
     await shown.getByRole('button', { name: 'Discard' }).click();
     await shown.locator('.pill', { hasText: 'ignored' }).waitFor();
@@ -134,21 +136,25 @@ describe('the way to the page', () => {
     expect(told.text).toMatch(/inspector, is off here.*inspector\.enabled/s);
   });
 
-  test('keeps the view that a link names, with its filter, through a wrong key', async () => {
+  test('keeps the view that a link names, with its filter or its tool, through a wrong key', async () => {
     const { url } = await startGateway({
       settings: { api_key: KEY },
       servers: { echo: fault('echo') },
     });
-    const { page } = await open();
-    const view = '/inspector/view/~deliveries/details?state=dead&trigger=a%22b';
-    await page.goto(url + view);
-    for (const key of ['wrong', 'wrong again', KEY]) {
-      await page.getByLabel('API key').fill(key);
-      await page.keyboard.press('Enter');
-      if (key !== KEY) await page.getByRole('alert').waitFor();
+    for (const [view, heading] of [
+      ['/inspector/view/~deliveries/details?state=dead&trigger=a%22b', 'Deliveries'],
+      ['/inspector/view/echo/tools?tool=say+%22it%22', 'say "it"'],
+    ] as const) {
+      const { page } = await open();
+      await page.goto(url + view);
+      for (const key of ['wrong', 'wrong again', KEY]) {
+        await page.getByLabel('API key').fill(key);
+        await page.keyboard.press('Enter');
+        if (key !== KEY) await page.getByRole('alert').waitFor();
+      }
+      await page.getByRole('heading', { name: heading }).waitFor();
+      expect(page.url()).toBe(url + view);
     }
-    await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
-    expect(page.url()).toBe(url + view);
     const forged = await ask(`${url}/inspector/session`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },

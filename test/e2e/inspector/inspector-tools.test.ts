@@ -56,6 +56,12 @@ test('the tab of a server makes a form of each schema, and shows results, pictur
   await page.keyboard.press('Enter');
   await told(page, /took \d/);
   await page.locator('.outcome pre', { hasText: 'The sum of 1.5 and 40 is 41.5.' }).waitFor();
+  // Which tool it is stands in the address, and is there again after a reload.
+  expect(page.url()).toBe(`${url}/inspector/view/everything/tools?tool=get-sum`);
+  await page.reload();
+  await page.getByLabel('a', { exact: true }).fill('1.5');
+  await page.getByLabel('b', { exact: true }).fill('40');
+  await page.getByLabel('b', { exact: true }).press('Control+Enter');
 
   // What was given stays while somebody looks elsewhere; so does the result.
   await page.locator('#tab-log').click();

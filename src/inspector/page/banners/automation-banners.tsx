@@ -3,7 +3,7 @@
 
 import { useState } from 'preact/hooks';
 import type { AutomationTotals, TriggerNumbers } from '../../wire.ts';
-import { triggerAddress, workAddress } from '../address.ts';
+import { deliveriesView, triggerAddress } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
@@ -25,8 +25,9 @@ export function AutomationBanners({ state, go }: AutomationBannersProps) {
       {failed.length > 0 && (
         <p class="banner bad" role="alert" id="failed-triggers">
           <strong>
-            {failed.length === 1 ? 'A trigger has failed' : `${failed.length} triggers have failed`} and takes
-            in nothing:
+            {failed.length === 1 ? 'A trigger has failed' : `${failed.length} triggers have failed`}
+            <span class="more">{failed.length === 1 ? ' and takes in nothing' : ' and take in nothing'}</span>
+            :
           </strong>{' '}
           <Names triggers={failed} now={state.at} go={go} word="failed" />
         </p>
@@ -35,8 +36,11 @@ export function AutomationBanners({ state, go }: AutomationBannersProps) {
       {paused.length > 0 && (
         <p class="banner warn" role="status" id="paused-triggers">
           <strong>
-            {paused.length === 1 ? 'A trigger is paused' : `${paused.length} triggers are paused`}; what comes
-            for it waits:
+            {paused.length === 1 ? 'A trigger is paused' : `${paused.length} triggers are paused`}
+            <span class="more">
+              {paused.length === 1 ? '; what comes for it waits' : '; what comes for them waits'}
+            </span>
+            :
           </strong>{' '}
           <Names triggers={paused} now={state.at} go={go} word="paused" />
         </p>
@@ -85,8 +89,9 @@ function DeadDeliveryBanner({ totals, go }: DeadDeliveryBannerProps) {
   if (count <= seen) return null;
   return (
     <p class="banner bad" role="alert" id="dead-deliveries">
-      <strong>{counted(count, 'dead delivery', 'dead deliveries')}:</strong> given up after the last attempt.{' '}
-      <Link to={{ actor: workAddress(totals?.works[0]?.name ?? ''), tab: 'details' }} go={go}>
+      <strong>{counted(count, 'dead delivery', 'dead deliveries')}</strong>
+      <span class="more">, given up after the last attempt</span>:{' '}
+      <Link to={deliveriesView('state=dead')} go={go}>
         Which ones
       </Link>{' '}
       <button type="button" onClick={() => setSeen(count)}>

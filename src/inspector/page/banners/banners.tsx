@@ -1,4 +1,5 @@
-// What an operator must not miss: no connection, a gateway that stops, parked servers, what is wrong with triggers, dead letters.
+// What an operator must not miss: no connection, a gateway that stops, parked servers, what is wrong with triggers, dead letters. What the
+// overview lists is said there only.
 
 import { useState } from 'preact/hooks';
 import { ROOT } from '../address.ts';
@@ -14,11 +15,11 @@ const SHOWN = 6;
 interface BannersProps {
   readonly state: PageState;
   readonly link: LinkState;
+  readonly isOverview: boolean;
   readonly go: Go;
 }
 
-export function Banners({ state, link, go }: BannersProps) {
-  const parked = [...state.servers.values()].filter((server) => server.is_parked);
+export function Banners({ state, link, isOverview, go }: BannersProps) {
   return (
     <div class="banners">
       <LinkBanner state={state} link={link} />
@@ -27,24 +28,11 @@ export function Banners({ state, link, go }: BannersProps) {
           <strong>The gateway is draining.</strong> It takes no new calls and is about to stop.
         </p>
       )}
-      {parked.length > 0 && (
-        <p class="banner bad" role="alert" id="parked">
-          <strong>
-            {parked.length === 1 ? 'A server is parked' : `${parked.length} servers are parked`} after too
-            many failures:
-          </strong>{' '}
-          {parked.slice(0, SHOWN).map((server) => (
-            <span key={server.id}>
-              <Link to={{ actor: server.id, tab: 'stderr' }} go={go}>
-                {server.id}
-              </Link>
-              {server.next_retry_at !== null && ` (for ${span(server.next_retry_at - state.at)})`}{' '}
-            </span>
-          ))}
-          {parked.length > SHOWN && `and ${parked.length - SHOWN} more; filter the tree by “parked”`}
-        </p>
-      )}
-      <AutomationBanners state={state} go={go} />
+      {/* Hidden and not left out: what was marked as seen stays so. */}
+      <div class="listed" hidden={isOverview}>
+        <ParkedBanner state={state} go={go} />
+        <AutomationBanners state={state} go={go} />
+      </div>
       <DeadLetterBanner count={state.totals?.dead_letters ?? 0} run={state.startedAt} go={go} />
       {state.gatewayStarts > 0 && state.totals !== null && state.at - state.totals.started_at < 60_000 && (
         <p class="banner calm" role="status" id="restarted">
@@ -52,6 +40,28 @@ export function Banners({ state, link, go }: BannersProps) {
         </p>
       )}
     </div>
+  );
+}
+
+function ParkedBanner({ state, go }: Pick<BannersProps, 'state' | 'go'>) {
+  const parked = [...state.servers.values()].filter((server) => server.is_parked);
+  if (parked.length === 0) return null;
+  return (
+    <p class="banner bad" role="alert" id="parked">
+      <strong>
+        {parked.length === 1 ? 'A server is parked' : `${parked.length} servers are parked`}
+        <span class="more"> after too many failures</span>:
+      </strong>{' '}
+      {parked.slice(0, SHOWN).map((server) => (
+        <span key={server.id}>
+          <Link to={{ actor: server.id, tab: 'stderr' }} go={go}>
+            {server.id}
+          </Link>
+          {server.next_retry_at !== null && ` (for ${span(server.next_retry_at - state.at)})`}{' '}
+        </span>
+      ))}
+      {parked.length > SHOWN && `and ${parked.length - SHOWN} more; filter the tree by “parked”`}
+    </p>
   );
 }
 

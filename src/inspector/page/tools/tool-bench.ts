@@ -1,4 +1,4 @@
-// What somebody does with the tools of one server: which is chosen, what was given for its arguments, the call that goes on and how the
+// What somebody does with the tools of one server: which was looked at last, what was given for its arguments, the call that goes on and how the
 // last one has ended. It outlives the tab that shows it, so that a look at the log loses nothing.
 //
 // TBN1       one call of a server at a time; the end of the last one stays until the next has begun.
@@ -39,6 +39,7 @@ type CallTool = (asked: CallAsked) => Promise<CallEnd>;
 
 export class ToolBench {
   readonly server: string;
+  /** As the address named it when the tab was shown last. */
   chosen: string | undefined;
   running: RunningCall | undefined;
   last: EndedCall | undefined;
@@ -55,11 +56,6 @@ export class ToolBench {
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
-  }
-
-  choose(tool: string): void {
-    this.chosen = tool;
-    this.#tell();
   }
 
   formOf(tool: string): FormState {

@@ -15,13 +15,18 @@ const REFRESH_MS = 3_000;
 
 interface ToolsTabProps {
   readonly server: string;
+  /** The one that the address names. */
+  readonly chosen: string | undefined;
   /** Commands are allowed. */
   readonly mayCall: boolean;
+  onChoose(tool: string): void;
 }
 
-export function ToolsTab({ server, mayCall }: ToolsTabProps) {
+export function ToolsTab({ server, chosen, mayCall, onChoose }: ToolsTabProps) {
   const bench = useBench(server);
-  const { chosen } = bench;
+  useEffect(() => {
+    bench.chosen = chosen;
+  }, [bench, chosen]);
   return (
     <div class="scroll tools-tab">
       {!mayCall && (
@@ -30,7 +35,7 @@ export function ToolsTab({ server, mayCall }: ToolsTabProps) {
           from a terminal.
         </p>
       )}
-      <ToolNames bench={bench} mayCall={mayCall} />
+      <ToolNames server={server} chosen={chosen} mayCall={mayCall} onChoose={onChoose} />
       {chosen !== undefined && <ToolPane key={chosen} bench={bench} name={chosen} mayCall={mayCall} />}
       <ToolOutcome bench={bench} />
     </div>
@@ -45,13 +50,7 @@ function useBench(server: string): ToolBench {
   return bench;
 }
 
-interface ToolNamesProps {
-  readonly bench: ToolBench;
-  readonly mayCall: boolean;
-}
-
-function ToolNames({ bench, mayCall }: ToolNamesProps) {
-  const { server, chosen } = bench;
+function ToolNames({ server, chosen, mayCall, onChoose }: ToolsTabProps) {
   const [filter, setFilter] = useState('');
   const asked = useAsked(`tools of ${server} ${filter}`, () => tools(server, filter), REFRESH_MS);
   // While another filter is asked for, what was there stays.
@@ -85,7 +84,7 @@ function ToolNames({ bench, mayCall }: ToolNamesProps) {
         <ul class="tool-names" aria-label="Tools" tabIndex={0}>
           {list.tools.map(({ name, title }) => (
             <li key={name}>
-              <button type="button" aria-pressed={name === chosen} onClick={() => bench.choose(name)}>
+              <button type="button" aria-pressed={name === chosen} onClick={() => onChoose(name)}>
                 {visibleName(name)}
               </button>
               {title !== null && title !== name && <bdi class="aside">{visibleName(title)}</bdi>}

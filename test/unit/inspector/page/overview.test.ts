@@ -8,6 +8,8 @@ import {
   deliveryAt,
   pathOf,
   sectionAt,
+  toolIn,
+  toolsView,
   viewAt,
 } from '../../../../src/inspector/page/address.ts';
 import {
@@ -189,8 +191,19 @@ test('the address of a delivery is that of one, whatever its id, and leads back 
       ]);
     }),
   );
-  // A query means something where there is a list.
+  // A query means something where there is a list, or where there are tools.
   expect(viewAt('/inspector/view/files/log?state=dead')).toEqual({ actor: 'files', tab: 'log' });
+});
+
+test('the address of a tool is that of one, whatever its name, and of nothing else', () => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (name) => {
+      const view = viewAt(pathOf(toolsView('files', name)));
+      expect([view, toolIn(view)]).toEqual([toolsView('files', name), name]);
+    }),
+  );
+  const other = '/inspector/view/files/tools?state=dead';
+  expect([viewAt(other), toolIn(viewAt(other))]).toEqual([{ actor: 'files', tab: 'tools' }, undefined]);
 });
 
 test('one is one, and others are several', () => {
