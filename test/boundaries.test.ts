@@ -107,7 +107,7 @@ describe('the rooms', () => {
       const target = from.startsWith('.') ? relative(root, resolve(root, dirname(file), from)) : from;
       if (target.startsWith('src/inspector/page/')) return false;
       return (
-        !(isTypeOnly && /^src\/inspector\/(?:run-|tool-|delivery-)?wire\.ts$/.test(target)) &&
+        !(isTypeOnly && /^src\/inspector\/wire\//.test(target)) &&
         !/^config\/clients\/[\w-]+\.ts$/.test(target) &&
         !/^(preact(\/hooks)?|@dagrejs\/dagre)$/.test(from)
       );

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { ConnectFacts } from './tool-wire.ts';
+import type { ConnectFacts } from './wire/tool-wire.ts';
 
 export function connectFacts({ config, servers, profiles }: Gateway): ConnectFacts {
   return {

@@ -22,28 +22,25 @@
 
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { Principal } from '../../actors/principal.ts';
 import type { Redactor } from '../../actors/redact.ts';
 import type { Delivery, DeliveryState } from '../../actors/store/delivery.ts';
-import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
 import { serverDetails } from '../http/api/records.ts';
 import type { BodyHandler, HttpStream } from '../http/listener/seam.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 import type { TriggersFront } from '../http/triggers-front.ts';
 import { FORM_PATH, type InspectorAccess } from './access.ts';
-import { ActorNames } from './actor-names.ts';
 import { NOTHING_THERE, securityHeaders, streamHeaders } from './answer-headers.ts';
 import { connectFacts } from './connect-desk.ts';
+import { ActorNames } from './feed/actor-names.ts';
+import { deadDelivery, waitingDelivery } from './feed/trigger-numbers.ts';
+import { Watchers } from './feed/watchers.ts';
+import { KeyForm } from './key-form.ts';
+import { OperatorCommands } from './operator-commands.ts';
 import { PageFiles } from './page-files.ts';
-import { RunRoutes } from './run-routes.ts';
-import { numbersOf } from './server-numbers.ts';
+import { RunRoutes } from './runs/run-routes.ts';
 import { MAX_COUNT, readQuery, sessionList, sessionPlace, wholeNumber } from './session-list.ts';
-import { ToolRoutes } from './tool-routes.ts';
-import { deadDelivery, triggerNumbers, waitingDelivery } from './trigger-numbers.ts';
-import { Watchers } from './watchers.ts';
+import { ToolRoutes } from './tools/tool-routes.ts';
 
-/** A key is a line of text. */
-const MAX_FORM_BYTES = 16_384;
 const MAX_DELIVERIES = 50;
 
 /** What the form that asks for the key is made of, besides itself. */
@@ -63,21 +60,24 @@ export class Inspector {
   readonly #access: InspectorAccess;
   readonly #automation: TriggersFront['automation'] | undefined;
   readonly #names: ActorNames;
-  readonly #reload: () => Promise<unknown>;
   readonly #files = new PageFiles();
+  readonly #keyForm: KeyForm;
   readonly #watchers: Watchers;
   readonly #runs: RunRoutes;
   readonly #tools: ToolRoutes;
+  readonly #commands: OperatorCommands;
 
   constructor({ gateway, access, triggers, reload }: InspectorOptions) {
     this.#gateway = gateway;
-    this.#reload = reload;
     this.#access = access;
+    this.#keyForm = new KeyForm(access, this.#files);
     this.#automation = triggers?.automation;
     this.#names = new ActorNames(gateway.redactor);
     this.#watchers = new Watchers(gateway, triggers?.figures);
     this.#runs = new RunRoutes(gateway, triggers?.automation);
     this.#tools = new ToolRoutes(gateway);
+    const automation = triggers?.automation;
+    this.#commands = new OperatorCommands({ gateway, runs: this.#runs, automation, reload });
   }
 
   /** Answers a request for a path under /inspector; Host and Origin have been checked. */
@@ -86,26 +86,23 @@ export class Inspector {
     const [, , head = '', ...rest] = path.split('/');
     const isRead = method === 'GET' || method === 'HEAD';
     if (path === FORM_PATH && method === 'POST')
-      return (_, body) => this.#enter(context, typeof body === 'string' ? undefined : body);
+      return (_, body) => this.#keyForm.enter(context, typeof body === 'string' ? undefined : body);
     if (path === '/inspector/session/end' && method === 'POST') {
-      context.reply.send(303, [
-        ...securityHeaders,
-        ['set-cookie', this.#access.noCookie],
-        ['location', '/inspector'],
-      ]);
+      this.#keyForm.leave(context);
       return undefined;
     }
     if (isRead && head === 'assets' && rest.length === 1 && formFiles.has(rest[0] ?? '')) {
-      void this.#file(context, 200, rest[0] ?? '');
+      void this.#files.send(context, 200, rest[0] ?? '');
       return undefined;
     }
     if (!this.#access.isAdmitted(context)) {
-      if (isRead && (head === '' || head === 'view')) void this.#file(context, 401, 'key.html');
+      if (isRead && (head === '' || head === 'view')) void this.#files.send(context, 401, 'key.html');
       else context.error(401, 'the inspector needs the API key; open /inspector in a browser and enter it');
       return undefined;
     }
-    if (isRead && (head === '' || head === 'view')) void this.#file(context, 200, 'page.html');
-    else if (isRead && head === 'assets' && rest.length === 1) void this.#file(context, 200, rest[0] ?? '');
+    if (isRead && (head === '' || head === 'view')) void this.#files.send(context, 200, 'page.html');
+    else if (isRead && head === 'assets' && rest.length === 1)
+      void this.#files.send(context, 200, rest[0] ?? '');
     else if (method === 'GET' && path === '/inspector/feed')
       return () => this.#stream(context, (stream) => this.#watchers.watch(stream));
     else if (method === 'GET' && path === '/inspector/stately' && this.#gateway.config.inspector.stately)
@@ -125,7 +122,7 @@ export class Inspector {
     else if (isRead && this.#runs.has(head)) return this.#runs.get(context, [head, ...rest]);
     else if (method === 'POST')
       return (_, body) => {
-        if (typeof body !== 'string') void this.#command(context, [head, ...rest], body);
+        if (typeof body !== 'string') void this.#commands.run(context, [head, ...rest], body);
         else context.refuseBody(body, this.#gateway.config.limits.body_bytes);
       };
     else context.error(404, NOTHING_THERE);
@@ -137,26 +134,6 @@ export class Inspector {
     this.#watchers.close();
   }
 
-  #enter(context: ExchangeContext, body: Buffer | undefined): void {
-    const text = body === undefined || body.length > MAX_FORM_BYTES ? undefined : body.toString('utf8');
-    const form = new URLSearchParams(text);
-    const cookie = this.#access.cookieFor(form.get('key') ?? '');
-    const view = viewOf(form.get('view') ?? '') ?? viewIn(context.request.headers.referer);
-    if (cookie === undefined) void this.#wrongKey(context, view);
-    else
-      context.reply.send(303, [
-        ...securityHeaders,
-        ['set-cookie', cookie],
-        ['location', view ?? '/inspector'],
-      ]);
-  }
-
-  /** The form once more. It comes from another address than the first one did, so that it must know itself which view was wanted. */
-  async #wrongKey(context: ExchangeContext, view: string | undefined): Promise<void> {
-    const field = view === undefined ? '' : `<input type="hidden" name="view" value="${escaped(view)}">`;
-    await this.#file(context, 403, 'key-wrong.html', (html) => html.replace('<!-- view -->', () => field));
-  }
-
   /** Begins a stream for one more who watches; what `begin` gives ends it when the client goes away. */
   #stream(context: ExchangeContext, begin: (stream: HttpStream) => () => void): void {
     // A feed would hold up the end of the gateway.
@@ -166,55 +143,6 @@ export class Inspector {
     else {
       context.reply.onAbort(begin(context.reply.stream(200, context.headers(streamHeaders))));
     }
-  }
-
-  /** What an operator may do here when the configuration lets them. */
-  async #command(context: ExchangeContext, words: readonly string[], body: Buffer): Promise<void> {
-    const { config, redactor, isDraining } = this.#gateway;
-    try {
-      const act = await this.#action(words, body, context.principal);
-      if (!config.inspector.commands)
-        context.error(403, 'set inspector.commands: true in the gateway file to act from here');
-      else if (isDraining) context.refuseWhileDraining();
-      else if (act === undefined)
-        context.error(
-          404,
-          'there is no such server, trigger, run, delivery or approval, or nothing like that to be done with it',
-        );
-      else context.json(200, await act(), securityHeaders);
-    } catch (error) {
-      const problems = error instanceof ConfigError ? error.problems.map(formatProblem) : [];
-      if (problems.length > 0)
-        context.error(422, 'the configuration has errors and nothing was changed', [], {
-          problems: problems.map((problem) => redactor.redact(problem)),
-        });
-      else context.fail(error, (text) => redactor.redact(text));
-    }
-  }
-
-  /** What the words of a path ask for; what it gives is the answer. Undefined when there is no such thing. */
-  async #action(
-    words: readonly string[],
-    body: Buffer,
-    principal: Principal,
-  ): Promise<(() => Promise<unknown>) | undefined> {
-    const [head = '', name = '', verb] = words;
-    if (head === 'reload') return this.#reload;
-    if (this.#runs.has(head)) return this.#runs.action(words, body, principal);
-    if (head === 'servers') {
-      const server = this.#gateway.servers.get(name);
-      if (server === undefined || (verb !== 'start' && verb !== 'stop')) return undefined;
-      return async () => {
-        await server[verb]();
-        return numbersOf(server, this.#gateway.redactor);
-      };
-    }
-    const trigger = head === 'triggers' ? this.#automation?.triggers.get(name) : undefined;
-    if (trigger === undefined || (verb !== 'pause' && verb !== 'resume')) return undefined;
-    return async () => {
-      const status = await this.#automation?.operator[verb](trigger.name);
-      return status && triggerNumbers(status, this.#gateway.redactor);
-    };
   }
 
   #deadLetters() {
@@ -243,7 +171,7 @@ export class Inspector {
   /** Loaded when a page asks for them: among them are those of triggers, which a gateway may be without. */
   async #machines(context: ExchangeContext): Promise<void> {
     try {
-      const { machineDefinitions } = await import('./machine-definitions.ts');
+      const { machineDefinitions } = await import('./feed/machine-definitions.ts');
       context.json(200, { machines: machineDefinitions() }, securityHeaders);
     } catch (error) {
       context.fail(error, (text) => this.#gateway.redactor.redact(text));
@@ -278,35 +206,4 @@ export class Inspector {
       context.fail(error, (text) => redactor.redact(text));
     }
   }
-
-  async #file(
-    context: ExchangeContext,
-    status: number,
-    name: string,
-    change?: (text: string) => string,
-  ): Promise<void> {
-    const file = await this.#files.read(name);
-    if (file === undefined) context.error(404, 'this build of the gateway has no inspector page');
-    else
-      context.reply.send(
-        status,
-        context.headers([...securityHeaders, ['content-type', file.type]]),
-        change === undefined ? file.bytes : change(file.bytes.toString('utf8')),
-      );
-  }
 }
-
-/** The view that the key was asked for: whoever follows a link to it gets there. */
-function viewIn(referer = ''): string | undefined {
-  return viewOf(/^https?:\/\/[^/]+(\/.*)$/.exec(referer)?.[1] ?? '');
-}
-
-/** A path that is one of a view. */
-function viewOf(path: string): string | undefined {
-  return /^\/inspector\/view\/[\w%.~!*'()/-]{1,500}(\?[\w%.~!*'()+=&-]{0,500})?$/.test(path)
-    ? path
-    : undefined;
-}
-
-/** Such a path as the value of an attribute: of what means something in HTML it has only this. */
-const escaped = (path: string) => path.replaceAll('&', '&amp;');

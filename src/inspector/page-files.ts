@@ -2,6 +2,8 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
+import { securityHeaders } from './answer-headers.ts';
 
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -10,7 +12,7 @@ const types: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-export interface PageFile {
+interface PageFile {
   readonly type: string;
   readonly bytes: Buffer;
 }
@@ -27,7 +29,7 @@ export class PageFiles {
   }
 
   /** Undefined when there is no such file. */
-  read(name: string): Promise<PageFile | undefined> {
+  #read(name: string): Promise<PageFile | undefined> {
     const type = isName.test(name) ? types[name.slice(name.lastIndexOf('.') + 1)] : undefined;
     if (type === undefined) return Promise.resolve(undefined);
     let file = this.#files.get(name);
@@ -42,5 +44,22 @@ export class PageFiles {
       });
     }
     return file;
+  }
+
+  /** Answers with that file, its text changed by `change`. */
+  async send(
+    context: ExchangeContext,
+    status: number,
+    name: string,
+    change?: (text: string) => string,
+  ): Promise<void> {
+    const file = await this.#read(name);
+    if (file === undefined) context.error(404, 'this build of the gateway has no inspector page');
+    else
+      context.reply.send(
+        status,
+        context.headers([...securityHeaders, ['content-type', file.type]]),
+        change === undefined ? file.bytes : change(file.bytes.toString('utf8')),
+      );
   }
 }

@@ -13,7 +13,7 @@ import type { ClientSession } from '../../actors/client/sessions/session.ts';
 import type { Sessions } from '../../actors/client/sessions/sessions.ts';
 import { modernVersion } from '../../actors/jsonrpc/modern-meta.ts';
 import type { Redactor } from '../../actors/redact.ts';
-import type { SessionList, SessionPlace, SessionRow } from './wire.ts';
+import type { SessionList, SessionPlace, SessionRow } from './wire/feed-wire.ts';
 
 export const MAX_COUNT = 200;
 const DEFAULT_COUNT = 50;

@@ -7,7 +7,7 @@
 // `~runs`, `~deliveries`, `~approvals`, `~agents`, `~flows`. What a list is filtered by, and which tool of a server is chosen, is the
 // query of the address. The overview is at /inspector itself.
 
-import type { ActorNode } from '../wire.ts';
+import type { ActorNode } from '../wire/feed-wire.ts';
 
 export const tabs = ['log', 'sequence', 'numbers', 'stderr', 'tools', 'details'] as const;
 export type Tab = (typeof tabs)[number];

@@ -7,7 +7,7 @@ import type {
   DeliveryNumbers,
   TriggerNumbers,
   WorkNumbers,
-} from '../wire.ts';
+} from '../wire/feed-wire.ts';
 import { workAddress } from './address.ts';
 import { clock, count, ms, span } from './words.ts';
 

@@ -1,6 +1,6 @@
 // A state, in a word and a colour.
 
-import type { StateValue } from '../wire.ts';
+import type { StateValue } from '../wire/feed-wire.ts';
 import { stateText, toneOf } from './state-words.ts';
 
 export function Pill({ state }: { readonly state: StateValue }) {

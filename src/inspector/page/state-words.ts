@@ -1,6 +1,6 @@
 // States and events in words and colours, and what is active within a nested state.
 
-import type { StateValue } from '../wire.ts';
+import type { StateValue } from '../wire/feed-wire.ts';
 
 /** `failed.parked`; regions of a parallel state side by side. */
 export function stateText(value: StateValue): string {

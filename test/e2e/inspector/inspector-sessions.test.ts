@@ -3,7 +3,7 @@
 
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import type { SessionList, SessionPlace } from '../../../src/inspector/wire.ts';
+import type { SessionList, SessionPlace } from '../../../src/inspector/wire/feed-wire.ts';
 import {
   ask,
   BOTH,

@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { listen } from '../../../src/http/listener/listen.ts';
 import type { HttpStream, Listener } from '../../../src/http/listener/seam.ts';
-import { eventText, Viewer } from '../../../src/inspector/viewer.ts';
+import { eventText, Viewer } from '../../../src/inspector/feed/viewer.ts';
 import { eventually } from '../../fixtures/clients/api-client.ts';
 import { RawClient } from '../../fixtures/clients/raw-http.ts';
 import { fillings } from '../../fixtures/gateway/fillings.ts';

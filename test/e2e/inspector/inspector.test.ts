@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { eventText } from '../../../src/inspector/viewer.ts';
+import { eventText } from '../../../src/inspector/feed/viewer.ts';
 import { ask, eventually, rpc } from '../../fixtures/clients/api-client.ts';
 import { callOnce } from '../../fixtures/clients/raw-session.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type ActorRefFrom, assign, createActor, fromPromise, sendTo, setup } from 'xstate';
 import { Redactor } from '../../../actors/redact.ts';
-import { ActorFeed } from '../../../src/inspector/actor-feed.ts';
-import { ActorNames } from '../../../src/inspector/actor-names.ts';
-import type { Frame } from '../../../src/inspector/wire.ts';
+import { ActorFeed } from '../../../src/inspector/feed/actor-feed.ts';
+import { ActorNames } from '../../../src/inspector/feed/actor-names.ts';
+import type { Frame } from '../../../src/inspector/wire/feed-wire.ts';
 
 const SECRET = 'sk-0123456789';
 const names = new ActorNames(new Redactor([SECRET]));

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Redactor } from '../../../actors/redact.ts';
-import { ActorNames } from '../../../src/inspector/actor-names.ts';
+import { ActorNames } from '../../../src/inspector/feed/actor-names.ts';
 
 const SECRET = 'sk-0123456789';
 const names = new ActorNames(new Redactor([SECRET]));

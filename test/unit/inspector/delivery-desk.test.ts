@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { Automation } from '../../../actors/automation/automation.ts';
 import { Redactor } from '../../../actors/redact.ts';
-import { DeliveryDesk } from '../../../src/inspector/delivery-desk.ts';
+import { DeliveryDesk } from '../../../src/inspector/runs/delivery-desk.ts';
 
 const SECRET = 'sk-0123456789';
 

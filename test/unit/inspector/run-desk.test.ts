@@ -6,7 +6,7 @@ import { NotFoundError, OverloadedError } from '../../../actors/errors.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import { Redactor } from '../../../actors/redact.ts';
 import { RunFeed } from '../../../actors/runs/run-feed.ts';
-import { RunDesk } from '../../../src/inspector/run-desk.ts';
+import { RunDesk } from '../../../src/inspector/runs/run-desk.ts';
 
 function desk() {
   const feed = new RunFeed();

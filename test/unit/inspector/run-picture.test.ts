@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { Redactor } from '../../../actors/redact.ts';
-import { RunPicture } from '../../../src/inspector/run-picture.ts';
-import type { MemberRow, NodeRow, RunPlan } from '../../../src/inspector/run-wire.ts';
+import { RunPicture } from '../../../src/inspector/runs/run-picture.ts';
+import type { MemberRow, NodeRow, RunPlan } from '../../../src/inspector/wire/run-wire.ts';
 
 const SECRET = 'hunter2-secret';
 

@@ -9,8 +9,8 @@ import type { Delivery } from '../../../actors/store/delivery.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import type { JournalRow } from '../../../machines/agent-run/journal.ts';
 import type { HttpStream } from '../../../src/http/listener/seam.ts';
-import { MAX_STEPS, RunViewer } from '../../../src/inspector/run-viewer.ts';
-import type { RunMessage } from '../../../src/inspector/run-wire.ts';
+import { MAX_STEPS, RunViewer } from '../../../src/inspector/runs/run-viewer.ts';
+import type { RunMessage } from '../../../src/inspector/wire/run-wire.ts';
 import { answerRow, begunRow, resultRow } from '../../fixtures/automation/stored-runs.ts';
 
 beforeEach(() => {

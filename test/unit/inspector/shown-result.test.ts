@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ToolResult } from '../../../actors/client/in-process-client.ts';
 import { Redactor } from '../../../actors/redact.ts';
-import { shownResult } from '../../../src/inspector/shown-result.ts';
+import { shownResult } from '../../../src/inspector/tools/shown-result.ts';
 
 const SECRET = 'a-secret-word';
 const redactor = new Redactor([SECRET]);

@@ -8,8 +8,8 @@ import { Redactor } from '../../../actors/redact.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import { AutomationFigures } from '../../../src/http/api/automation-figures.ts';
 import type { HttpStream } from '../../../src/http/listener/seam.ts';
-import { Watchers } from '../../../src/inspector/watchers.ts';
-import type { NumbersMessage } from '../../../src/inspector/wire.ts';
+import { Watchers } from '../../../src/inspector/feed/watchers.ts';
+import type { NumbersMessage } from '../../../src/inspector/wire/feed-wire.ts';
 import { messagesIn } from '../../fixtures/gateway/inspector-feed.ts';
 
 beforeEach(() => {

@@ -2,7 +2,7 @@
 // that were given up.
 
 import { useState } from 'preact/hooks';
-import type { AutomationTotals, TriggerNumbers } from '../../wire.ts';
+import type { AutomationTotals, TriggerNumbers } from '../../wire/feed-wire.ts';
 import { deliveriesView, triggerAddress } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';

@@ -1,7 +1,7 @@
 // A machine's definition as boxes and arrows, before anything has a place: which states there are, which transitions are
 // drawn between them, and which are only told of, inside of a box, because they leave their state where it is.
 
-import type { MachineDefinition, MachineState, MachineTransition } from '../../wire.ts';
+import type { MachineDefinition, MachineState, MachineTransition } from '../../wire/feed-wire.ts';
 import { eventText } from '../state-words.ts';
 
 export interface GraphBox {

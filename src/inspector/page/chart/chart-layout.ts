@@ -6,7 +6,7 @@
 //      that comes last, and ends at the border.
 
 import { layout as dagreLayout, graphlib } from '@dagrejs/dagre';
-import type { MachineDefinition } from '../../wire.ts';
+import type { MachineDefinition } from '../../wire/feed-wire.ts';
 import { type Graph, type GraphArrow, type GraphBox, graphOf, type Label } from './chart-graph.ts';
 
 export interface Point {

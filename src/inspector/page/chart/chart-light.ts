@@ -1,7 +1,7 @@
 // What of a chart is lit: the boxes of the states that are active, and the arrow of the last step. The feed tells of a
 // step by its event and the states around it, not by the transition; the chart knows which arrow fits both.
 
-import type { StateValue } from '../../wire.ts';
+import type { StateValue } from '../../wire/feed-wire.ts';
 import type { LastStep } from '../feed/store.ts';
 import { activePaths } from '../state-words.ts';
 import type { Chart } from './chart-layout.ts';

@@ -1,7 +1,7 @@
 // The chosen actor's machine as a chart: where it is, how it got there, and where it can go.
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import type { MachineDefinition } from '../../wire.ts';
+import type { MachineDefinition } from '../../wire/feed-wire.ts';
 import type { ActorView } from '../feed/store.ts';
 import { eventText } from '../state-words.ts';
 import { clock } from '../words.ts';

@@ -1,7 +1,7 @@
 // The filter over the list of deliveries: words that are states, and the name of a trigger, as somebody types them; and the query that
 // stands for both in the address of the list.
 
-import type { DeliveryRow } from '../../delivery-wire.ts';
+import type { DeliveryRow } from '../../wire/delivery-wire.ts';
 
 export const deliveryStates = [
   'queued',

@@ -1,7 +1,7 @@
 // The deliveries, the newest first, by state and trigger; a page at a time, asked for again while it is shown.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { DeliveryRow } from '../../delivery-wire.ts';
+import type { DeliveryRow } from '../../wire/delivery-wire.ts';
 import { deliveriesView } from '../address.ts';
 import { deliveries } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';

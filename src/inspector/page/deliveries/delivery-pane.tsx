@@ -1,6 +1,6 @@
 // One delivery: how it stands, what came in it, each attempt that failed and why, and what may be done about it.
 
-import type { DeliveryShown } from '../../delivery-wire.ts';
+import type { DeliveryShown } from '../../wire/delivery-wire.ts';
 import { runView, triggerAddress } from '../address.ts';
 import { Commands } from '../banners/commands.tsx';
 import { delivery as asked, deliveryPath } from '../feed/api.ts';

@@ -1,15 +1,15 @@
 // What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
 
-import type { DeliveryAnswer, DeliveryList } from '../../delivery-wire.ts';
-import type { AgentList, ApprovalList, FlowDrawing, RunDetails, RunList } from '../../run-wire.ts';
-import type { ConnectFacts } from '../../tool-wire.ts';
+import type { DeliveryAnswer, DeliveryList } from '../../wire/delivery-wire.ts';
 import type {
   DeadDelivery,
   MachineDefinition,
   SessionList,
   SessionPlace,
   WaitingDelivery,
-} from '../../wire.ts';
+} from '../../wire/feed-wire.ts';
+import type { AgentList, ApprovalList, FlowDrawing, RunDetails, RunList } from '../../wire/run-wire.ts';
+import type { ConnectFacts } from '../../wire/tool-wire.ts';
 
 export interface ServerDetails {
   readonly id: string;

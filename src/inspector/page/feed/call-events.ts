@@ -1,6 +1,6 @@
 // A call of a tool as the page asks for it, and the server-sent events that tell how it goes on.
 
-import type { CallMessage, ShownProgress } from '../../tool-wire.ts';
+import type { CallMessage, ShownProgress } from '../../wire/tool-wire.ts';
 
 export interface CallAsked {
   readonly server: string;

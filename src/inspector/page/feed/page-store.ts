@@ -1,7 +1,7 @@
 // The page's state over time: takes the messages of the feed, keeps the history beside the state, and tells the view at
 // most once per picture that the browser draws.
 
-import type { AutomationTotals, WorkNumbers } from '../../wire.ts';
+import type { AutomationTotals, WorkNumbers } from '../../wire/feed-wire.ts';
 import { triggerAddress, workAddress } from '../address.ts';
 import type { Sample } from './history.ts';
 import { History } from './history.ts';

@@ -15,7 +15,7 @@ import type {
   Totals,
   TreeMessage,
   TriggerNumbers,
-} from '../../wire.ts';
+} from '../../wire/feed-wire.ts';
 
 export const MAX_LOG = 2_000;
 

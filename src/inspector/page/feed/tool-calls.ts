@@ -1,6 +1,6 @@
 // The tools of a server, and a call of one: what the page asks the gateway for.
 
-import type { CallEnd, ToolDetails, ToolList } from '../../tool-wire.ts';
+import type { CallEnd, ToolDetails, ToolList } from '../../wire/tool-wire.ts';
 import { answered, get } from './api.ts';
 import { type CallAsked, CallEvents } from './call-events.ts';
 

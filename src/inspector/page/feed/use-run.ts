@@ -2,7 +2,7 @@
 // a few connections to one gateway, and pages behind others need none of them.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { RunMessage } from '../../run-wire.ts';
+import type { RunMessage } from '../../wire/run-wire.ts';
 import { nothingShown, type ShownRunState, withMessage } from '../runs/run-state.ts';
 import { run as asked, runPath } from './api.ts';
 

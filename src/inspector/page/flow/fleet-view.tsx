@@ -1,6 +1,6 @@
 // A fleet: how it comes to one answer, its members, and in a run how far each has come and how the vote stands.
 
-import type { DrawnFleet, MemberRow } from '../../run-wire.ts';
+import type { DrawnFleet, MemberRow } from '../../wire/run-wire.ts';
 import { fleetWords, votesText } from './fleet-words.ts';
 import { MemberList } from './member-list.tsx';
 

@@ -1,6 +1,6 @@
 // How a fleet comes to one answer, and how a vote stands, in words.
 
-import type { DrawnFleet, MemberRow } from '../../run-wire.ts';
+import type { DrawnFleet, MemberRow } from '../../wire/run-wire.ts';
 import { counted } from '../words.ts';
 
 const modes: Readonly<Record<string, string>> = {

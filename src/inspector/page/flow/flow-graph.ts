@@ -3,7 +3,7 @@
 //
 // FGR1  every connection is an arrow of its own, and so is what leads to `on_error`.
 
-import type { DrawnGraph, NodeRow } from '../../run-wire.ts';
+import type { DrawnGraph, NodeRow } from '../../wire/run-wire.ts';
 import type { Graph, GraphBox } from '../chart/chart-graph.ts';
 
 /** One arrow of a flow. Places are those of nodes: `poll/check`. */

@@ -2,7 +2,7 @@
 // one thing; arrows go from node to node.
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import type { NodeRow } from '../../run-wire.ts';
+import type { NodeRow } from '../../wire/run-wire.ts';
 import { smooth } from '../chart/arrow-path.ts';
 import { type Arrow, type Box, LINE, placedGraph } from '../chart/chart-layout.ts';
 import { bringIntoSight } from '../chart/into-sight.ts';

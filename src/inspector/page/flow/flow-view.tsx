@@ -2,7 +2,7 @@
 // node, that one is shown which needs somebody, or works.
 
 import { useMemo, useState } from 'preact/hooks';
-import type { DrawnGraph, NodeRow } from '../../run-wire.ts';
+import type { DrawnGraph, NodeRow } from '../../wire/run-wire.ts';
 import { Pill } from '../pill.tsx';
 import { type FlowNode, partsOf } from './flow-graph.ts';
 import { FlowPicture } from './flow-picture.tsx';

@@ -1,6 +1,6 @@
 // The members of a fleet in a run: how far each has come, and what it has voted for.
 
-import type { DrawnFleet, MemberRow } from '../../run-wire.ts';
+import type { DrawnFleet, MemberRow } from '../../wire/run-wire.ts';
 import { Pill } from '../pill.tsx';
 import { memberState, tookText } from './node-words.ts';
 

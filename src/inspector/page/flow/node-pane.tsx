@@ -1,6 +1,6 @@
 // One node of a flow: what it got and gave, what led to it and on from it, and in a run what was done within it.
 
-import type { MemberRow, NodeRow, RunStep } from '../../run-wire.ts';
+import type { MemberRow, NodeRow, RunStep } from '../../wire/run-wire.ts';
 import { Pill } from '../pill.tsx';
 import { cardsOf } from '../runs/run-state.ts';
 import { StepCard } from '../runs/step-cards.tsx';

@@ -1,6 +1,6 @@
 // How far a node of a flow has come, in words.
 
-import type { MemberRow, NodeRow } from '../../run-wire.ts';
+import type { MemberRow, NodeRow } from '../../wire/run-wire.ts';
 import { counted, ms, span } from '../words.ts';
 import { type ArrowState, arrowState, arrowText, type FlowArrow } from './flow-graph.ts';
 

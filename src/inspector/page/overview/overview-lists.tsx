@@ -2,8 +2,8 @@
 // what to do about it.
 
 import type { ComponentChildren } from 'preact';
-import type { RunList } from '../../run-wire.ts';
-import type { TriggerNumbers } from '../../wire.ts';
+import type { TriggerNumbers } from '../../wire/feed-wire.ts';
+import type { RunList } from '../../wire/run-wire.ts';
 import { runView, serverAddress, triggerAddress } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
 import type { PageState, ServerView } from '../feed/store.ts';

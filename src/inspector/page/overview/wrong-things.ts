@@ -4,9 +4,9 @@
 // OVW1  whatever is wrong is in the list, or counted as more of its kind; what is in order never is.
 // OVW2  the kinds come in one order: servers, triggers, deliveries, runs, approvals; within servers the parked ones first.
 
-import type { DeliveryList, DeliveryRow } from '../../delivery-wire.ts';
-import type { ApprovalList, ApprovalRow, RunList, RunRow } from '../../run-wire.ts';
-import type { TriggerNumbers } from '../../wire.ts';
+import type { DeliveryList, DeliveryRow } from '../../wire/delivery-wire.ts';
+import type { TriggerNumbers } from '../../wire/feed-wire.ts';
+import type { ApprovalList, ApprovalRow, RunList, RunRow } from '../../wire/run-wire.ts';
 import {
   addressOf,
   baseName,

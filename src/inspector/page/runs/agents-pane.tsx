@@ -1,6 +1,6 @@
 // The agents: who answers for each, and the servers that it takes tools from; the fleets with their members, and the flows.
 
-import type { AgentRow, AgentServerRow } from '../../run-wire.ts';
+import type { AgentRow, AgentServerRow } from '../../wire/run-wire.ts';
 import { serverAddress } from '../address.ts';
 import { agents } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';

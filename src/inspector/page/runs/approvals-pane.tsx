@@ -1,7 +1,7 @@
 // What waits for somebody's approval, with exactly what is to be done, and what was decided lately.
 
 import { useState } from 'preact/hooks';
-import type { ApprovalRow } from '../../run-wire.ts';
+import type { ApprovalRow } from '../../wire/run-wire.ts';
 import { runView } from '../address.ts';
 import { approvals, command } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';

@@ -1,6 +1,6 @@
 // The fleets with their members, and the flows: what each has done since the start.
 
-import type { AgentList, FleetRow, FlowRow } from '../../run-wire.ts';
+import type { AgentList, FleetRow, FlowRow } from '../../wire/run-wire.ts';
 import { flowView } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
 import { fleetWords } from '../flow/fleet-words.ts';

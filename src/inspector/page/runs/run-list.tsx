@@ -1,6 +1,6 @@
 // The newest runs, by state and agent, asked for again every second while they are shown.
 
-import type { RunRow } from '../../run-wire.ts';
+import type { RunRow } from '../../wire/run-wire.ts';
 import { runView } from '../address.ts';
 import { runs as newestRuns, type RunsAsked } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';

@@ -1,7 +1,7 @@
 // One run: how it stands, what it has used, and its steps as they become durable; the text of an answer while it is written.
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import type { RunDetails } from '../../run-wire.ts';
+import type { RunDetails } from '../../wire/run-wire.ts';
 import { actorAt, mailboxAddress, triggerAddress } from '../address.ts';
 import { Commands } from '../banners/commands.tsx';
 import type { Go } from '../feed/hooks.ts';

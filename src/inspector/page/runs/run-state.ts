@@ -2,7 +2,7 @@
 //
 // RPS1  at most MAX_STEPS are kept: the newest.
 
-import type { MemberRow, NodeRow, RunDetails, RunMessage, RunPlan, RunStep } from '../../run-wire.ts';
+import type { MemberRow, NodeRow, RunDetails, RunMessage, RunPlan, RunStep } from '../../wire/run-wire.ts';
 
 export const MAX_STEPS = 500;
 

@@ -1,6 +1,6 @@
 // Figures of runs, and who decides about what they ask, in words.
 
-import type { ApprovalRow, DoneFigures, RunRow } from '../../run-wire.ts';
+import type { ApprovalRow, DoneFigures, RunRow } from '../../wire/run-wire.ts';
 import { count, counted, ms, span } from '../words.ts';
 
 /** `0.0042`, in the unit of the prices: as many digits as say something. */

@@ -1,7 +1,7 @@
 // The steps of a run. Whatever a model, a tool or a person wrote is shown as text and never as anything else.
 
 import type { ComponentChildren } from 'preact';
-import type { RunStep } from '../../run-wire.ts';
+import type { RunStep } from '../../wire/run-wire.ts';
 import { Pill } from '../pill.tsx';
 import { clock, ms } from '../words.ts';
 import type { Card } from './run-state.ts';

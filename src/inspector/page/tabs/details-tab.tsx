@@ -1,7 +1,7 @@
 // What else there is to know: of the actor, of its server or trigger, at the root the last dead letters, and at a kind of
 // work the last deliveries that are parked or dead.
 
-import type { TriggerNumbers } from '../../wire.ts';
+import type { TriggerNumbers } from '../../wire/feed-wire.ts';
 import { addressOf, runView, triggerAddress, triggerAt } from '../address.ts';
 import { triggerFigures, workAt } from '../automation-words.ts';
 import { deadDeliveries, deadLetters, type ServerDetails, waitingDeliveries } from '../feed/api.ts';

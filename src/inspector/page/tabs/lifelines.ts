@@ -1,6 +1,6 @@
 // The log as a conversation: one line per actor, and an arrow for each event from whoever sent it to whoever took it.
 
-import type { StateValue } from '../../wire.ts';
+import type { StateValue } from '../../wire/feed-wire.ts';
 import { baseName, shownName } from '../address.ts';
 import type { LogEntry } from '../feed/store.ts';
 

@@ -1,6 +1,6 @@
 // What there is to know of one session, or of all of them. They run no machine, so it stands where the chart of an actor does.
 
-import type { Totals } from '../../wire.ts';
+import type { Totals } from '../../wire/feed-wire.ts';
 import { sessionPlace } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';

@@ -4,7 +4,7 @@
 // TBN1       one call of a server at a time; the end of the last one stays until the next has begun.
 // TBN2 (A8)  what was given is kept for MAX_FORMS tools; the oldest are forgotten.
 
-import type { CallEnd, ShownProgress } from '../../tool-wire.ts';
+import type { CallEnd, ShownProgress } from '../../wire/tool-wire.ts';
 import type { CallAsked } from '../feed/call-events.ts';
 import type { Draft, Drafts } from './fields.ts';
 

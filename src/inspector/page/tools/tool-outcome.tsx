@@ -1,7 +1,7 @@
 // How a call goes on, and what it came to. All of it is text that strangers have written; only pictures and sounds are more.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ShownPart, ShownProgress, ShownResult } from '../../tool-wire.ts';
+import type { ShownPart, ShownProgress, ShownResult } from '../../wire/tool-wire.ts';
 import { visible, visibleName } from '../visible-text.ts';
 import { counted, ms } from '../words.ts';
 import type { EndedCall, RunningCall, ToolBench } from './tool-bench.ts';

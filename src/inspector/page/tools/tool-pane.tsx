@@ -1,7 +1,7 @@
 // The chosen tool: what its server says of it, and the form for its arguments.
 
 import { useMemo } from 'preact/hooks';
-import type { ToolDetails } from '../../tool-wire.ts';
+import type { ToolDetails } from '../../wire/tool-wire.ts';
 import { useAsked } from '../feed/hooks.ts';
 import { tool } from '../feed/tool-calls.ts';
 import { visible, visibleName } from '../visible-text.ts';

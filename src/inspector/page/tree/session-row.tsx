@@ -1,6 +1,6 @@
 // The lines of the tree about sessions: the group of all of them, and each one.
 
-import type { SessionRow } from '../../wire.ts';
+import type { SessionRow } from '../../wire/feed-wire.ts';
 import { Pill } from '../pill.tsx';
 import { span } from '../words.ts';
 import type { TreeLine } from './tree-lines.ts';

@@ -4,7 +4,7 @@
 // WI2  what is kept is one answer: its size is bounded, however many sessions there are.
 // WI3  an answer to another filter than the one that is wanted shows no rows.
 
-import type { SessionList, SessionRow } from '../../wire.ts';
+import type { SessionList, SessionRow } from '../../wire/feed-wire.ts';
 
 /** As many as the gateway gives at once. */
 const MAX_COUNT = 200;

@@ -1,7 +1,7 @@
 // What the keys do in the tree, as in any tree: up and down a line or ten, to either end, right into what is there, left out
 // of it.
 
-import type { ActorNode } from '../../wire.ts';
+import type { ActorNode } from '../../wire/feed-wire.ts';
 import { SESSIONS } from '../address.ts';
 import type { TreeLine, TreeLines } from './tree-lines.ts';
 

@@ -1,7 +1,7 @@
 // What stands in the tree, line by line: the actors that are to be seen, and below them the clients' sessions. Sessions are
 // no actors and there are many; a line is made of one only when it is drawn.
 
-import type { ActorNode, SessionRow } from '../../wire.ts';
+import type { ActorNode, SessionRow } from '../../wire/feed-wire.ts';
 import { SESSIONS, sessionAddress } from '../address.ts';
 import type { TreeRow } from './tree-rows.ts';
 

@@ -1,7 +1,7 @@
 // The actor tree as the rows that are to be seen: what is folded away or filtered out has none. The list draws only the
 // rows in sight, so that a thousand servers cost no more than thirty.
 
-import type { ActorNode } from '../../wire.ts';
+import type { ActorNode } from '../../wire/feed-wire.ts';
 import { addressOf } from '../address.ts';
 import { stateText } from '../state-words.ts';
 

@@ -1,7 +1,7 @@
 // How the tree gets at the sessions in sight, and at the place of one that is not.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { SessionPlace } from '../../wire.ts';
+import type { SessionPlace } from '../../wire/feed-wire.ts';
 import { sessionList, sessionPlace } from '../feed/api.ts';
 import { useAsked } from '../feed/hooks.ts';
 import { SessionWindow } from './session-window.ts';

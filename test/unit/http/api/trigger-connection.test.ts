@@ -8,8 +8,8 @@ import { plain } from '../../../../src/cli/views/paint.ts';
 import { triggerPage } from '../../../../src/cli/views/trigger-page.ts';
 import { triggerStats } from '../../../../src/http/api/automation-figures.ts';
 import { triggerDetails, triggerRecord } from '../../../../src/http/api/automation-records.ts';
+import { triggerNumbers } from '../../../../src/inspector/feed/trigger-numbers.ts';
 import { triggerFigures } from '../../../../src/inspector/page/automation-words.ts';
-import { triggerNumbers } from '../../../../src/inspector/trigger-numbers.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const status: TriggerStatus = {

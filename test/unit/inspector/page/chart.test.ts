@@ -2,7 +2,7 @@
 // are lit.
 
 import { describe, expect, test } from 'vitest';
-import { machineDefinitions } from '../../../../src/inspector/machine-definitions.ts';
+import { machineDefinitions } from '../../../../src/inspector/feed/machine-definitions.ts';
 import {
   type Box,
   layoutOf,
@@ -10,7 +10,7 @@ import {
   type Rect,
 } from '../../../../src/inspector/page/chart/chart-layout.ts';
 import { fits, lightOf } from '../../../../src/inspector/page/chart/chart-light.ts';
-import type { MachineState } from '../../../../src/inspector/wire.ts';
+import type { MachineState } from '../../../../src/inspector/wire/feed-wire.ts';
 
 const definitions = machineDefinitions();
 const charts = definitions.map((definition) => ({ definition, chart: layoutOf(definition) }));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { arrowState, arrowText, partsOf } from '../../../../src/inspector/page/flow/flow-graph.ts';
-import type { DrawnGraph, NodeRow } from '../../../../src/inspector/run-wire.ts';
+import type { DrawnGraph, NodeRow } from '../../../../src/inspector/wire/run-wire.ts';
 
 const node = (id: string, more: object = {}) => ({
   ...{ id, type: 'Agent', description: null, on_error: null, inside: null },

@@ -19,7 +19,7 @@ import {
   nodeWaits,
   summary,
 } from '../../../../src/inspector/page/flow/node-words.ts';
-import type { DrawnFleet, DrawnGraph, MemberRow, NodeRow } from '../../../../src/inspector/run-wire.ts';
+import type { DrawnFleet, DrawnGraph, MemberRow, NodeRow } from '../../../../src/inspector/wire/run-wire.ts';
 
 const node: NodeRow = {
   ...{ place: 'a', path: 'a', state: 'working', attempts: 1, turn: null, until: null, is_for_people: false },

@@ -2,7 +2,6 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DeliveryRow } from '../../../../src/inspector/delivery-wire.ts';
 import {
   deliveriesView,
   deliveryAt,
@@ -22,8 +21,9 @@ import {
 import { emptyState, type PageState, type ServerView } from '../../../../src/inspector/page/feed/store.ts';
 import { type AskedWork, MOST, wrongThings } from '../../../../src/inspector/page/overview/wrong-things.ts';
 import { counted, countedOf } from '../../../../src/inspector/page/words.ts';
-import type { ApprovalRow, RunRow } from '../../../../src/inspector/run-wire.ts';
-import type { AutomationTotals, Totals, TriggerNumbers } from '../../../../src/inspector/wire.ts';
+import type { DeliveryRow } from '../../../../src/inspector/wire/delivery-wire.ts';
+import type { AutomationTotals, Totals, TriggerNumbers } from '../../../../src/inspector/wire/feed-wire.ts';
+import type { ApprovalRow, RunRow } from '../../../../src/inspector/wire/run-wire.ts';
 
 const NOW = 1_000_000;
 

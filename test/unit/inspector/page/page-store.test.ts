@@ -15,7 +15,7 @@ import type {
   ServerNumbers,
   Step,
   TriggerNumbers,
-} from '../../../../src/inspector/wire.ts';
+} from '../../../../src/inspector/wire/feed-wire.ts';
 
 const root: ActorNode = { id: 'x:0', parent: null, name: 'gateway', machine: 'gateway', state: 'serving' };
 const files: ActorNode = { id: 'x:1', parent: 'x:0', name: 'files#1', machine: 'server', state: 'stopped' };

@@ -31,7 +31,7 @@ import {
 import { treeMove } from '../../../../src/inspector/page/tree/tree-keys.ts';
 import { addressOfLine, TreeLines } from '../../../../src/inspector/page/tree/tree-lines.ts';
 import { treeRows } from '../../../../src/inspector/page/tree/tree-rows.ts';
-import type { ActorNode, SessionRow, WorkNumbers } from '../../../../src/inspector/wire.ts';
+import type { ActorNode, SessionRow, WorkNumbers } from '../../../../src/inspector/wire/feed-wire.ts';
 
 const node = (
   id: string,

@@ -27,7 +27,7 @@ import {
   tokens,
   waitText,
 } from '../../../../src/inspector/page/runs/run-words.ts';
-import type { AgentRow, RunDetails, RunStep } from '../../../../src/inspector/run-wire.ts';
+import type { AgentRow, RunDetails, RunStep } from '../../../../src/inspector/wire/run-wire.ts';
 
 const run: RunDetails = {
   ...{ id: 'r1', kind: 'agent', name: 'oncall', state: 'running', waiting_for: null, until: null },

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SessionWindow } from '../../../../src/inspector/page/tree/session-window.ts';
-import type { SessionList, SessionRow } from '../../../../src/inspector/wire.ts';
+import type { SessionList, SessionRow } from '../../../../src/inspector/wire/feed-wire.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] });

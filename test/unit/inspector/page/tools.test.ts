@@ -7,7 +7,7 @@ import { type Draft, fieldsOf, keyOf } from '../../../../src/inspector/page/tool
 import { readForm } from '../../../../src/inspector/page/tools/read-form.ts';
 import { ToolBench } from '../../../../src/inspector/page/tools/tool-bench.ts';
 import { visible, visibleName } from '../../../../src/inspector/page/visible-text.ts';
-import type { CallEnd } from '../../../../src/inspector/tool-wire.ts';
+import type { CallEnd } from '../../../../src/inspector/wire/tool-wire.ts';
 
 const drafts = (given: Readonly<Record<string, Draft>>) =>
   new Map(Object.entries(given).map(([path, draft]) => [keyOf(path.split('.')), draft]));

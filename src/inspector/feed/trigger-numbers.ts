@@ -1,14 +1,13 @@
 // The numbers of triggers, of what is done about their events, and the deliveries that were given up or are parked, as the
 // inspector shows them. What came from outside is redacted and cut (A9).
 
-import type { TriggerStatus } from '../../actors/automation/operator/operator.ts';
-import type { ConnectionStatus } from '../../actors/connections/shared-connection.ts';
-import type { QueueStats } from '../../actors/inbox/work-queue.ts';
-import type { CircuitStatus } from '../../actors/outbound/circuits.ts';
-import type { Redactor } from '../../actors/redact.ts';
-import type { Delivery } from '../../actors/store/delivery.ts';
-import type { AutomationFigures } from '../http/api/automation-figures.ts';
-import { ChangedRows } from './changed-rows.ts';
+import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
+import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
+import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
+import type { CircuitStatus } from '../../../actors/outbound/circuits.ts';
+import type { Redactor } from '../../../actors/redact.ts';
+import type { Delivery } from '../../../actors/store/delivery.ts';
+import type { AutomationFigures } from '../../http/api/automation-figures.ts';
 import type {
   AutomationTotals,
   CircuitNumbers,
@@ -17,7 +16,8 @@ import type {
   TriggerNumbers,
   WaitingDelivery,
   WorkNumbers,
-} from './wire.ts';
+} from '../wire/feed-wire.ts';
+import { ChangedRows } from './changed-rows.ts';
 
 const MAX_ERROR = 300;
 const MAX_ID = 200;

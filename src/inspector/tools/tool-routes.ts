@@ -1,9 +1,9 @@
 // The addresses of tools under /inspector/servers/ID/tools. What answers them is loaded when one is asked for.
 
-import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { BodyHandler } from '../http/listener/seam.ts';
-import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
-import { NOTHING_THERE, securityHeaders } from './answer-headers.ts';
+import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { BodyHandler } from '../../http/listener/seam.ts';
+import type { ExchangeContext } from '../../http/mcp/exchange-context.ts';
+import { NOTHING_THERE, securityHeaders } from '../answer-headers.ts';
 import type { ToolCalls } from './tool-call.ts';
 import type { ToolDesk } from './tool-desk.ts';
 
@@ -78,7 +78,7 @@ export class ToolRoutes {
 
 async function load(gateway: Gateway): Promise<Tools> {
   const [{ InProcessClient }, { ToolCalls }, { ToolDesk }] = await Promise.all([
-    import('../../actors/client/in-process-client.ts'),
+    import('../../../actors/client/in-process-client.ts'),
     import('./tool-call.ts'),
     import('./tool-desk.ts'),
   ]);

@@ -6,7 +6,7 @@
 // SY1  no context, no output and no payload: of an event its type, of a snapshot its status and value (AF2).
 
 import type { AnyActorRef, InspectionEvent } from 'xstate';
-import type { HttpStream } from '../http/listener/seam.ts';
+import type { HttpStream } from '../../http/listener/seam.ts';
 import type { ActorNames } from './actor-names.ts';
 import { stateOf, treeOf } from './actor-tree.ts';
 

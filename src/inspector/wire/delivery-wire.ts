@@ -1,7 +1,7 @@
-// What goes from the gateway to a page about deliveries, for both ends, as wire.ts has it for the rest. Types only. Field names are
+// What goes from the gateway to a page about deliveries, for both ends, as feed-wire.ts has it for the rest. Types only. Field names are
 // those of the JSON; times are epoch milliseconds. Texts are redacted and cut before they leave.
 
-import type { DeliveryState } from '../../actors/store/delivery.ts';
+import type { DeliveryState } from '../../../actors/store/delivery.ts';
 
 /** One line of the list of deliveries. */
 export interface DeliveryRow {

@@ -3,7 +3,7 @@
 // VW1  what a slow viewer does not take is dropped, never kept: beyond MAX_BUFFERED it gets nothing, and once it has caught
 //     up it gets everything anew, with the count of what it has missed.
 
-import type { HttpStream } from '../http/listener/seam.ts';
+import type { HttpStream } from '../../http/listener/seam.ts';
 
 /** Enough for the tree of some thousand actors. */
 const MAX_BUFFERED = 2 * 1024 * 1024;

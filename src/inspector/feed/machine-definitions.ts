@@ -2,13 +2,13 @@
 // machines themselves, so that the picture cannot be out of date. Actions and contexts are left out: they are code.
 
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
-import { connectionMachine } from '../../machines/connection.ts';
-import { conversationMachine } from '../../machines/conversation.ts';
-import { gatewayMachine } from '../../machines/gateway.ts';
-import { serverMachine } from '../../machines/server.ts';
-import { supervisorMachine } from '../../machines/supervisor.ts';
-import { triggerMachine } from '../../machines/trigger.ts';
-import type { MachineDefinition, MachineState, MachineTransition } from './wire.ts';
+import { connectionMachine } from '../../../machines/connection.ts';
+import { conversationMachine } from '../../../machines/conversation.ts';
+import { gatewayMachine } from '../../../machines/gateway.ts';
+import { serverMachine } from '../../../machines/server.ts';
+import { supervisorMachine } from '../../../machines/supervisor.ts';
+import { triggerMachine } from '../../../machines/trigger.ts';
+import type { MachineDefinition, MachineState, MachineTransition } from '../wire/feed-wire.ts';
 
 const machines = [
   gatewayMachine,

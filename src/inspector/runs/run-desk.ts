@@ -3,21 +3,21 @@
 //
 // RDK1  at most MAX_VIEWERS pages watch a run at a time: a page that opens streams in a loop must not use up the listener (A8).
 
-import type { Automation } from '../../actors/automation/automation.ts';
-import { NotFoundError, OverloadedError } from '../../actors/errors.ts';
-import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { Principal } from '../../actors/principal.ts';
-import type { AgentCounts } from '../../actors/runs/agent-counters.ts';
-import { runFilter, stepsQuery } from '../../actors/runs/run-query.ts';
-import type { Target } from '../../config/resources/triggers/target.ts';
-import type { HttpStream } from '../http/listener/seam.ts';
+import type { Automation } from '../../../actors/automation/automation.ts';
+import { NotFoundError, OverloadedError } from '../../../actors/errors.ts';
+import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { Principal } from '../../../actors/principal.ts';
+import type { AgentCounts } from '../../../actors/runs/agent-counters.ts';
+import { runFilter, stepsQuery } from '../../../actors/runs/run-query.ts';
+import type { Target } from '../../../config/resources/triggers/target.ts';
+import type { HttpStream } from '../../http/listener/seam.ts';
+import type { AgentList, FlowDrawing, RunDetails, RunList, RunStep } from '../wire/run-wire.ts';
 import { agentRows } from './agent-rows.ts';
 import { ApprovalDesk } from './approval-desk.ts';
 import { DeliveryDesk } from './delivery-desk.ts';
 import { fleetRow, flowDrawing, flowRow } from './plan-rows.ts';
 import { runDetails, runRow, stepRow } from './run-rows.ts';
 import { RunViewer } from './run-viewer.ts';
-import type { AgentList, FlowDrawing, RunDetails, RunList, RunStep } from './run-wire.ts';
 
 const MAX_VIEWERS = 64;
 const MAX_RUNS = 200;

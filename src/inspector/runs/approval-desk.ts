@@ -2,14 +2,14 @@
 //
 // APD1  nobody approves here what is not shown whole.
 
-import { approvalFilter, askedDecision } from '../../actors/approvals/approval-query.ts';
-import type { OperatorApprovals, ShownApproval } from '../../actors/approvals/operator-approvals.ts';
-import { shownName, wholeRequest } from '../../actors/approvals/shown-request.ts';
-import { ConflictError, InvalidQueryError } from '../../actors/errors.ts';
-import type { Principal } from '../../actors/principal.ts';
-import type { Redactor } from '../../actors/redact.ts';
-import type { ApprovalState } from '../../actors/store/approval.ts';
-import type { ApprovalList, ApprovalRow } from './run-wire.ts';
+import { approvalFilter, askedDecision } from '../../../actors/approvals/approval-query.ts';
+import type { OperatorApprovals, ShownApproval } from '../../../actors/approvals/operator-approvals.ts';
+import { shownName, wholeRequest } from '../../../actors/approvals/shown-request.ts';
+import { ConflictError, InvalidQueryError } from '../../../actors/errors.ts';
+import type { Principal } from '../../../actors/principal.ts';
+import type { Redactor } from '../../../actors/redact.ts';
+import type { ApprovalState } from '../../../actors/store/approval.ts';
+import type { ApprovalList, ApprovalRow } from '../wire/run-wire.ts';
 
 /** Of those that wait, and as many that were decided. */
 const MAX_SHOWN = 200;

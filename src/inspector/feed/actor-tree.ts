@@ -3,8 +3,8 @@
 // those hold what a server said and what an operator configured (A9).
 
 import type { AnyActorRef, Snapshot } from 'xstate';
+import type { ActorNode, StateValue } from '../wire/feed-wire.ts';
 import type { ActorNames } from './actor-names.ts';
-import type { ActorNode, StateValue } from './wire.ts';
 
 /** The actor as the inspector shows it. */
 export function nodeOf(ref: AnyActorRef, names: ActorNames): ActorNode {

@@ -3,12 +3,12 @@
 //
 // DD1  what came from outside (ids apart, by which they are asked for) is redacted and cut before it leaves; that it was cut is told.
 
-import type { Automation } from '../../actors/automation/automation.ts';
-import { deliveryFilter } from '../../actors/automation/operator/delivery-query.ts';
-import type { Redactor } from '../../actors/redact.ts';
-import type { Delivery } from '../../actors/store/delivery.ts';
-import { deliveryDetails } from '../http/api/automation-records.ts';
-import type { DeliveryAnswer, DeliveryList, DeliveryRow, DeliveryShown } from './delivery-wire.ts';
+import type { Automation } from '../../../actors/automation/automation.ts';
+import { deliveryFilter } from '../../../actors/automation/operator/delivery-query.ts';
+import type { Redactor } from '../../../actors/redact.ts';
+import type { Delivery } from '../../../actors/store/delivery.ts';
+import { deliveryDetails } from '../../http/api/automation-records.ts';
+import type { DeliveryAnswer, DeliveryList, DeliveryRow, DeliveryShown } from '../wire/delivery-wire.ts';
 
 /** Of one page. */
 const MAX_SHOWN = 200;

@@ -1,12 +1,12 @@
 // The addresses of runs, deliveries, approvals, agents and flows under /inspector. What answers them (run-desk.ts) is loaded when one is asked for: a gateway without
 // triggers has none of it in memory.
 
-import type { Automation } from '../../actors/automation/automation.ts';
-import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { Principal } from '../../actors/principal.ts';
-import type { BodyHandler, HttpStream } from '../http/listener/seam.ts';
-import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
-import { NOTHING_THERE, securityHeaders, streamHeaders } from './answer-headers.ts';
+import type { Automation } from '../../../actors/automation/automation.ts';
+import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { Principal } from '../../../actors/principal.ts';
+import type { BodyHandler, HttpStream } from '../../http/listener/seam.ts';
+import type { ExchangeContext } from '../../http/mcp/exchange-context.ts';
+import { NOTHING_THERE, securityHeaders, streamHeaders } from '../answer-headers.ts';
 import type { RunDesk } from './run-desk.ts';
 
 const NO_AGENTS = 'this gateway has no agents, so no runs; spec.agents in its file names a folder of them';

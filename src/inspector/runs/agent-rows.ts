@@ -1,11 +1,11 @@
 // The agents as the inspector shows them: what they have done since the start, and the servers that they take tools from.
 
-import type { SupervisedServers } from '../../actors/gateway/supervised-servers.ts';
-import type { Redactor } from '../../actors/redact.ts';
-import type { AgentCounts } from '../../actors/runs/agent-counters.ts';
-import type { ManagedServer } from '../../actors/server/managed-server.ts';
-import type { Agent } from '../../config/resources/agents/agent.ts';
-import type { AgentRow, AgentServerRow, DoneFigures } from './run-wire.ts';
+import type { SupervisedServers } from '../../../actors/gateway/supervised-servers.ts';
+import type { Redactor } from '../../../actors/redact.ts';
+import type { AgentCounts } from '../../../actors/runs/agent-counters.ts';
+import type { ManagedServer } from '../../../actors/server/managed-server.ts';
+import type { Agent } from '../../../config/resources/agents/agent.ts';
+import type { AgentRow, AgentServerRow, DoneFigures } from '../wire/run-wire.ts';
 
 const MAX_TEXT = 500;
 

@@ -2,16 +2,16 @@
 //
 // IN2  while nobody watches, no actor is inspected and no timer runs.
 
-import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { AutomationFigures } from '../http/api/automation-figures.ts';
-import type { HttpStream } from '../http/listener/seam.ts';
+import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { AutomationFigures } from '../../http/api/automation-figures.ts';
+import type { HttpStream } from '../../http/listener/seam.ts';
+import type { NumbersMessage, Totals, TreeMessage } from '../wire/feed-wire.ts';
 import { ActorFeed } from './actor-feed.ts';
 import { ActorNames } from './actor-names.ts';
 import { changedServers, numbersOf } from './server-numbers.ts';
 import { tellStately } from './stately-stream.ts';
 import { automationTotals, changedTriggers, triggerNumbers } from './trigger-numbers.ts';
 import { eventText, Viewer } from './viewer.ts';
-import type { NumbersMessage, Totals, TreeMessage } from './wire.ts';
 
 const PULSE_MS = 1_000;
 const BEAT_PULSES = 15;

@@ -1,12 +1,12 @@
 // The fleets and flows as the inspector shows them: who is in them, and what they have done since the start.
 
-import type { Redactor } from '../../actors/redact.ts';
-import type { AgentCounts } from '../../actors/runs/agent-counters.ts';
-import type { Fleet } from '../../config/resources/fleets/fleet.ts';
-import type { Flow } from '../../config/resources/flows/flow.ts';
+import type { Redactor } from '../../../actors/redact.ts';
+import type { AgentCounts } from '../../../actors/runs/agent-counters.ts';
+import type { Fleet } from '../../../config/resources/fleets/fleet.ts';
+import type { Flow } from '../../../config/resources/flows/flow.ts';
+import type { DrawnGraph, FleetRow, FlowDrawing, FlowRow } from '../wire/run-wire.ts';
 import { figures } from './agent-rows.ts';
 import { drawnFleet, drawnGraph, nodesIn } from './plan-drawing.ts';
-import type { DrawnGraph, FleetRow, FlowDrawing, FlowRow } from './run-wire.ts';
 
 const MAX_TEXT = 500;
 const NO_GRAPH: DrawnGraph = { nodes: [], connections: [] };

@@ -7,9 +7,9 @@
 //      `dropped`; when whole actors were left out (`unseen`), whoever watches is to be sent the tree anew.
 
 import type { AnyActorRef, InspectionEvent, Subscription } from 'xstate';
+import type { Frame, RecentStep, Step, Tree } from '../wire/feed-wire.ts';
 import type { ActorNames } from './actor-names.ts';
 import { isThere, nodeOf, stateOf, treeOf } from './actor-tree.ts';
-import type { Frame, RecentStep, Step, Tree } from './wire.ts';
 
 const TICK_MS = 100;
 const MAX_STEPS = 16;
