@@ -32,9 +32,9 @@ export class ToolDesk {
     const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
     const all = this.#shown(server);
     const matching = all.filter(({ key }) => words.every((word) => key.toLowerCase().includes(word)));
-    const { lists, cuts } = server.cache;
+    const { cuts } = server.cache;
     return {
-      is_known: lists.tools !== undefined || server.cache.isLearnt,
+      is_known: isKnown(server),
       tools: matching.slice(0, MAX_ROWS).map(this.#row),
       matching: matching.length,
       total: all.length,
@@ -44,9 +44,14 @@ export class ToolDesk {
 
   /** Throws UnknownServerError and NotFoundError. */
   details(id: string, name: string): ToolDetails {
-    const item = this.#shown(this.#gateway.server(id)).find(({ key }) => key === name);
+    const server = this.#gateway.server(id);
+    const item = this.#shown(server).find(({ key }) => key === name);
     if (item === undefined)
-      throw new NotFoundError(`the server has no tool ${JSON.stringify(name.slice(0, 100))}`);
+      throw new NotFoundError(
+        isKnown(server)
+          ? `the server has no tool ${JSON.stringify(name.slice(0, 100))}`
+          : 'whether the server has this tool is known when it has run',
+      );
     const row = this.#row(item);
     const nothing = { ...row, description: '', hints: [], input_schema: null };
     if (sizeOf(item) > MAX_TOOL) return { ...nothing, schema_problem: 'the schema is too large to be shown' };
@@ -85,6 +90,11 @@ export class ToolDesk {
   #text(value: unknown, most: number): string {
     return typeof value === 'string' ? this.#gateway.redactor.excerpt(value, most) : '';
   }
+}
+
+/** Whether the server was asked for its tools. */
+function isKnown({ cache }: ManagedServer): boolean {
+  return cache.lists.tools !== undefined || cache.isLearnt;
 }
 
 const sizeOf = ({ before, after }: ListItem) => before.length + after.length;

@@ -4,19 +4,19 @@ import { useState } from 'preact/hooks';
 import { command } from '../feed/api.ts';
 
 interface CommandsProps {
-  /** Label and path of each. */
-  readonly commands: readonly (readonly [label: string, path: string])[];
+  /** Label and path of each, and what is so when the gateway has taken it. */
+  readonly commands: readonly (readonly [label: string, path: string, done?: string])[];
 }
 
 export function Commands({ commands }: CommandsProps) {
   const [busy, setBusy] = useState<string>();
   const [told, setTold] = useState('');
-  const run = async (label: string, path: string): Promise<void> => {
+  const run = async (label: string, path: string, done = 'done'): Promise<void> => {
     setBusy(path);
     setTold('');
     try {
       await command(path);
-      setTold(`${label}: done`);
+      setTold(`${label}: ${done}`);
     } catch (error) {
       setTold((error as Error).message);
     } finally {
@@ -25,8 +25,13 @@ export function Commands({ commands }: CommandsProps) {
   };
   return (
     <span class="commands">
-      {commands.map(([label, path]) => (
-        <button type="button" key={path} disabled={busy !== undefined} onClick={() => void run(label, path)}>
+      {commands.map(([label, path, done]) => (
+        <button
+          type="button"
+          key={path}
+          disabled={busy !== undefined}
+          onClick={() => void run(label, path, done)}
+        >
           {busy === path ? `${label} …` : label}
         </button>
       ))}

@@ -1,8 +1,8 @@
-// Brings a part of a picture into sight, in the box around the picture only: the page stays where its reader is.
+// Brings a part of a picture, or of a list, into sight, in the box around it only: the page stays where its reader is.
 
-/** Does nothing where it is in sight already. `picture` is what the box scrolls. */
-export function bringIntoSight(picture: SVGElement | null, part: Element | null | undefined): void {
-  const around = picture?.parentElement;
+/** Does nothing where it is in sight already. `content` is what the box scrolls. */
+export function bringIntoSight(content: Element | null | undefined, part: Element | null | undefined): void {
+  const around = content?.parentElement;
   if (around == null || part == null) return;
   const [outer, inner] = [around.getBoundingClientRect(), part.getBoundingClientRect()];
   if (inner.top < outer.top || inner.bottom > outer.bottom)

@@ -55,9 +55,8 @@ export function DeliveryList({ state, query, chosen, go }: DeliveryListProps) {
       )}
       {value !== undefined && (
         <p class="foot pages">
-          {isFiltered
-            ? `${value.deliveries.length} of those`
-            : counted(value.deliveries.length, 'delivery', 'deliveries')}
+          {counted(value.deliveries.length, 'delivery', 'deliveries')}
+          {isFiltered && ' by this filter'}
           {isFurther && (
             <Link to={deliveriesView(queryFrom(query, undefined))} go={go}>
               From the newest

@@ -62,7 +62,7 @@ function Actions({ delivery, mayAct }: { readonly delivery: DeliveryShown; reado
   const { id, state } = delivery;
   const path = deliveryPath(id);
   const possible = [
-    ...(mayRunAgain.includes(state) ? [['Replay', `${path}/replay`] as const] : []),
+    ...(mayRunAgain.includes(state) ? [['Replay', `${path}/replay`, 'it is queued once more'] as const] : []),
     ...(mayBeDiscarded.includes(state) ? [['Discard', `${path}/discard`] as const] : []),
   ];
   if (!mayAct)

@@ -98,7 +98,9 @@ function Entry({ entry, actors, go }: EntryProps) {
       <Link to={{ actor: addressIn(actors, entry), tab: 'log' }} go={go}>
         {shownName(entry.name)}
       </Link>
-      <span class="event">{eventText(entry.event)}</span>
+      <span class="event" title={eventText(entry.event)}>
+        {eventText(entry.event)}
+      </span>
       {entry.state !== null && <Pill state={entry.state} />}
       <span class="aside">{entry.sourceName === null ? '' : `from ${shownName(entry.sourceName)}`}</span>
     </div>

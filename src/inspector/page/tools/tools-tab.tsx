@@ -1,7 +1,8 @@
 // The tools of a server: chosen by name, called with a form, where the gateway file allows it.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Commands } from '../banners/commands.tsx';
+import { bringIntoSight } from '../chart/into-sight.ts';
 import { useAsked } from '../feed/hooks.ts';
 import { tools } from '../feed/tool-calls.ts';
 import { visibleName } from '../visible-text.ts';
@@ -59,6 +60,13 @@ function ToolNames({ server, chosen, mayCall, onChoose }: ToolsTabProps) {
     if (asked.value !== undefined) setKept(asked.value);
   }, [asked.value]);
   const list = asked.value ?? kept;
+  const names = useRef<HTMLUListElement>(null);
+  const isKnown = list !== undefined;
+  // A link may have chosen one that is far down.
+  useLayoutEffect(() => {
+    const pressed = names.current?.querySelector('[aria-pressed="true"]');
+    bringIntoSight(pressed?.parentElement, pressed);
+  }, [chosen, isKnown]);
   if (list === undefined) return <p class="empty">{asked.problem ?? 'Asking …'}</p>;
   if (!list.is_known) return <Unknown server={server} mayCall={mayCall} />;
   const left = list.matching - list.tools.length;
@@ -81,7 +89,7 @@ function ToolNames({ server, chosen, mayCall, onChoose }: ToolsTabProps) {
       {list.total === 0 && <p class="empty">The server has no tools, or none that clients may see.</p>}
       {list.total > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
-        <ul class="tool-names" aria-label="Tools" tabIndex={0}>
+        <ul class="tool-names" aria-label="Tools" tabIndex={0} ref={names}>
           {list.tools.map(({ name, title }) => (
             <li key={name}>
               <button type="button" aria-pressed={name === chosen} onClick={() => onChoose(name)}>
