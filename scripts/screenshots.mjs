@@ -1,7 +1,8 @@
-// The pictures of the inspector in docs/images: a gateway of its own with some servers, one of which crashes, seen in
-// Debian's Chromium. `--dist DIR` takes another build.
+// The pictures of the inspector in docs/images: a gateway of its own with some servers, one of which crashes, and two triggers, one of
+// which is paused, seen in Debian's Chromium. `--dist DIR` takes another build.
 
 import { spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,11 +19,19 @@ const images = join(root, 'docs', 'images');
 const MAX_BYTES = 200_000;
 
 const shots = [
-  { name: 'light', view: 'files/log', width: 1360, height: 760, colorScheme: 'light' },
-  { name: 'dark', view: 'files/numbers', width: 1360, height: 760, colorScheme: 'dark' },
+  { name: 'overview', view: '', width: 1280, height: 560, colorScheme: 'light' },
+  {
+    name: 'tools',
+    view: '/view/everything/tools?tool=get-annotated-message',
+    width: 1280,
+    height: 640,
+    colorScheme: 'light',
+  },
+  { name: 'light', view: '/view/files/log', width: 1280, height: 640, colorScheme: 'light' },
+  { name: 'dark', view: '/view/files/numbers', width: 1280, height: 640, colorScheme: 'dark' },
   {
     name: 'narrow',
-    view: 'files/sequence',
+    view: '/view/files/sequence',
     width: 390,
     height: 844,
     colorScheme: 'light',
@@ -43,6 +52,10 @@ const restart = {
 };
 const servers = {
   calendar: server('echo'),
+  everything: {
+    command: process.execPath,
+    args: [join(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')],
+  },
   files: server('echo', { idle_timeout_seconds: 300 }),
   mail: server('echo', { isolation: 'session' }),
   search: server('echo', { idle_timeout_seconds: 12 }),
@@ -55,17 +68,42 @@ const settings = {
   listen_addr: '127.0.0.1:0',
   catalog_path: './catalog.yaml',
   inspector: { commands: true },
+  spec: { triggers: { directory: './triggers' }, agents: { directory: './agents' } },
 };
+const SECRET = 'of the pictures only';
+const resource = (kind, name, spec) => {
+  mkdirSync(join(folder, `${kind}s`), { recursive: true });
+  writeFileSync(
+    join(folder, `${kind}s`, `${name}.yaml`),
+    JSON.stringify({
+      apiVersion: 'example.com/v1',
+      kind: kind === 'agent' ? 'Agent' : 'Trigger',
+      metadata: { name },
+      spec,
+    }),
+  );
+};
+// Nobody is behind this address: what comes is given up.
+resource('agent', 'clerk', { runtime: { http: { url: 'http://127.0.0.1:9/' } } });
+for (const name of ['orders', 'alerts'])
+  resource('trigger', name, {
+    type: 'HTTP',
+    config: { path: `/hooks/${name}`, webhook_secret: `\${HOOK_SECRET}` },
+    default_agent: 'clerk',
+    retry: { attempts: 1 },
+  });
 writeFileSync(join(folder, 'gateway.yaml'), JSON.stringify(settings));
 writeFileSync(join(folder, 'catalog.yaml'), JSON.stringify({ servers }));
 const gateway = spawn(process.execPath, [main, '--config', join(folder, 'gateway.yaml')], {
   stdio: ['ignore', 'pipe', 'inherit'],
+  env: { ...process.env, HOOK_SECRET: SECRET },
 });
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 try {
   const url = await ready();
   const pages = await Promise.all(shots.map((shot) => open(url, shot)));
   await work(url);
+  await callThroughForm(pages[shots.findIndex(({ name }) => name === 'tools')]);
   mkdirSync(images, { recursive: true });
   for (const [index, { name }] of shots.entries()) {
     const page = pages[index];
@@ -93,7 +131,7 @@ async function ready() {
 
 async function open(url, { view, width, height, colorScheme }) {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme });
-  await page.goto(`${url}/inspector/view/${view}`);
+  await page.goto(`${url}/inspector${view}`);
   await page.locator('.row[data-name="wiki"]').waitFor();
   return page;
 }
@@ -112,6 +150,7 @@ async function work(url) {
       }),
     });
   await Promise.all(['files', 'search', 'calendar'].map((id) => call(id, 'echo')));
+  await fetch(`${url}/servers/everything/start`, { method: 'POST' });
   await Promise.all(['/mcp', '/mcp', '/mcp/files'].map((path) => beginSession(url + path)));
   for (let second = 0; second < 24; second += 1) {
     const calls = Array.from({ length: 3 + ((second * 7) % 11) }, (_, index) =>
@@ -121,8 +160,30 @@ async function work(url) {
     if (second === 20) calls.push(fetch(`${url}/servers/files/stop`, { method: 'POST' }));
     await Promise.all([...calls, sleep(1_000)]);
   }
+  await Promise.all([
+    event(url, 'orders', { customer: 'ann' }),
+    fetch(`${url}/triggers/alerts/pause`, { method: 'POST' }),
+  ]);
   await call('files', 'echo');
   await sleep(1_500);
+}
+
+function event(url, name, payload) {
+  const body = JSON.stringify(payload);
+  const signature = createHmac('sha256', SECRET).update(body).digest('hex');
+  return fetch(`${url}/hooks/${name}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-Hub-Signature-256': `sha256=${signature}` },
+    body,
+  });
+}
+
+/** A tool with a picture in its answer, called through its form. */
+async function callThroughForm(page) {
+  await page.getByLabel('messageType', { exact: true }).selectOption('success');
+  await page.getByLabel('includeImage', { exact: true }).check();
+  await page.getByRole('button', { name: 'Call', exact: true }).click();
+  await page.locator('.outcome img').waitFor();
 }
 
 async function beginSession(address) {
