@@ -27,6 +27,7 @@ import { forEachLimited } from '../for-each-limited.ts';
 import type { Log } from '../log.ts';
 import { Redactor } from '../redact.ts';
 import type { CallOwner } from '../server/calls/call-owner.ts';
+import { keptLog } from '../server/lines/kept-log.ts';
 import { RecentLines } from '../server/lines/recent-lines.ts';
 import { everyListKind } from '../server/lists/lists.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
@@ -83,7 +84,7 @@ export class Gateway {
   readonly #inProcess = new InProcessClient(this);
   /** Where accepted events live; opened by the first that needs it. */
   readonly store: StorePart;
-  /** What the servers wrote on stderr last. */
+  /** What the servers said last, and what was logged about them. */
   readonly lines = new RecentLines();
   readonly beginning = new StartTime();
   /** How it introduces itself to clients that see all servers as one. */
@@ -98,14 +99,15 @@ export class Gateway {
   #revision = 0;
 
   constructor(options: GatewayOptions) {
-    const { config, log } = options;
+    const { config } = options;
     this.#catalog = options.catalog;
     this.#profileEntries = config.profiles;
     this.config = config;
     this.version = options.version;
     this.serverInfo = { name: 'actor-gateway', title: 'actor-gateway', version: options.version };
-    this.log = log;
     this.redactor = new Redactor(options.secrets);
+    const log = keptLog(options.log, this.lines, this.redactor);
+    this.log = log;
     const shutdownMs = config.shutdown_seconds * 1000 + REAP_MS + 1000;
     this.servers = new ServerRegistry({
       log,

@@ -8,6 +8,8 @@ import type { Log } from '../log.ts';
 import type { Redactor } from '../redact.ts';
 import { ServerCache } from '../server/cache/server-cache.ts';
 import { redactedError } from '../server/calls/redacted-error.ts';
+import { stderrLevels } from '../server/lines/line-level.ts';
+import { LogMessages } from '../server/lines/log-messages.ts';
 import type { RecentLines } from '../server/lines/recent-lines.ts';
 import { ALL_LIST_BYTES, ListBudget } from '../server/lists/bounded-list.ts';
 import { InvalidTools } from '../server/lists/invalid-tools.ts';
@@ -25,7 +27,7 @@ export interface ServerSurroundings {
   readonly log: Log;
   readonly redactor: Redactor;
   readonly stateFolder: StateFolder;
-  /** Where what they write on stderr is kept. */
+  /** Where what they say is kept. */
   readonly lines: RecentLines;
   readonly sessions: Sessions;
   /** The time that is left to end in, once the gateway stops. */
@@ -116,8 +118,9 @@ export class ServerFactory {
       graceMs: this.#surroundings.graceMs,
       subscriptions: previous?.subscriptions ?? new Subscriptions(this.#subscriptionBudget),
       onErrorAnswer: (answer) => redactedError(answer, redactor),
-      makeLink: (events, era) =>
-        makeLink(entry, era, events, {
+      makeLink: (events, era) => {
+        const levelOf = stderrLevels();
+        return makeLink(entry, era, events, {
           inputSchemaOf: (tool) => cache.inputSchemaOf(tool),
           server: id,
           maxMessageBytes,
@@ -126,12 +129,17 @@ export class ServerFactory {
           records: stateFolder.records,
           newMark: (server) => stateFolder.newMark(server),
           log,
-          keepLine: (server, line) => lines.add(server, line),
-        }),
+          keepLine: (text) => lines.add({ server: id, level: levelOf(text), from: 'stderr', text }),
+        });
+      },
+      onLogMessage: (envelope) => messages.take(envelope),
       wake,
       isWatched: audience.isWatched,
       announce: audience.announce,
     });
+    const messages = new LogMessages(redactor, (level, text) =>
+      lines.add({ server: id, level, from: 'message', text }),
+    );
     const invalidTools = new InvalidTools(() => server, log);
     return server;
   }

@@ -10,6 +10,7 @@ import type { ServerEntry } from '../../config/catalog/catalog-schema.ts';
 import type { ServerEvent, ServerState } from '../../machines/server.ts';
 import { Share } from '../budget.ts';
 import { type GatewayError, StoppedError } from '../errors.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { StartTime } from '../start-time.ts';
 import type { Link, LinkEvents } from '../upstream/link.ts';
@@ -43,6 +44,8 @@ export interface ManagedServerOptions
   /** The subscriptions of a predecessor, or empty ones. */
   readonly subscriptions: Subscriptions;
   makeLink(events: LinkEvents, era: Era): Link;
+  /** The server has sent a `notifications/message`, whoever hears of it. */
+  onLogMessage?(envelope: Envelope): void;
   /** Lists may have changed: clients of this server alone are to be notified. */
   announce(kinds: readonly ListKind[]): void;
 }
@@ -126,7 +129,10 @@ export class ManagedServer implements ServerNotes {
       onUndelivered: (call) => handle.retry(call),
       onHeaderMismatch: (member, call) => observer.onHeaderMismatch(member, call),
       onRequest: (member, envelope, call) => unsolicited.request(member, envelope, call),
-      onNotification: (member, envelope, call) => unsolicited.notification(member, envelope, call),
+      onNotification: (member, envelope, call) => {
+        if (envelope.method === 'notifications/message') options.onLogMessage?.(envelope);
+        unsolicited.notification(member, envelope, call);
+      },
       onNoise: (what) => log.debug({ server: id }, `server sent no message: ${what}`),
       onMemberEnded: (member, error) => observer.onMemberEnded(member, error),
     });

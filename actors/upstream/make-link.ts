@@ -26,8 +26,8 @@ export interface LinkContext {
   /** What is known of a tool's arguments: some of them become headers in the modern era. */
   readonly inputSchemaOf: SchemaLookup;
   readonly log: Log;
-  /** Keeps a line that the server wrote on stderr, for whoever asks. */
-  readonly keepLine: (server: string, line: string) => void;
+  /** Keeps a line that the process of this link wrote on stderr, for whoever asks. */
+  readonly keepLine: (line: string) => void;
 }
 
 export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
@@ -44,7 +44,7 @@ export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, conte
         maxMessageBytes,
         redactor,
         onStderr: (line) => {
-          keepLine(server, line);
+          keepLine(line);
           log.info({ server, stream: 'stderr' }, line);
         },
         onNoise: (line) => log.warn({ server, stream: 'stdout' }, `no message: ${line}`),

@@ -58,7 +58,7 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   },
   resources: { usage: '[server] [uri]', description: 'list the resources of servers, or read one' },
   prompts: { usage: '[server] [name]', description: 'list the prompts of servers, or give one' },
-  logs: { usage: '[server]', description: 'what the servers wrote on stderr; -f goes on' },
+  logs: { usage: '[server]', description: 'what the servers say, and what happened to them; -f goes on' },
   get: {
     usage: '<kind> [name]',
     description: 'triggers, agents, fleets or flows of a running gateway, or of files',

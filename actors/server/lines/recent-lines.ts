@@ -1,15 +1,23 @@
-// What the servers wrote on stderr last, all of them together, for whoever asks or watches. Lines come redacted, clean and at a bounded
-// rate (stderr-tail.ts).
+// What was said of the servers last, all of them together, for whoever asks or watches: what they wrote on stderr, their log messages,
+// and what the gateway logged about them. Lines come redacted, clean and at a bounded rate (stderr-tail.ts, log-messages.ts, kept-log.ts).
 //
 // SLN1 (A8)  the lines kept take at most `maxBytes`, whatever is written.
 // SLN2 (A6)  no server takes all places: one whose lines take no more than an equal part of the room loses none to others.
 // SLN3       lines are given in the order in which they came.
 
-export interface ServerLine {
+import { isAtLeast, type LineLevel } from './line-level.ts';
+
+export interface NewLine {
+  readonly server: string;
+  readonly level: LineLevel;
+  /** Whose word it is: written by the server on stderr, sent by it as a log message, or the gateway's own. */
+  readonly from: 'stderr' | 'message' | 'gateway';
+  readonly text: string;
+}
+
+export interface ServerLine extends NewLine {
   /** Epoch milliseconds. */
   readonly at: number;
-  readonly server: string;
-  readonly text: string;
 }
 
 export interface LineQuery {
@@ -17,6 +25,8 @@ export interface LineQuery {
   readonly server?: string | undefined;
   /** Epoch milliseconds. */
   readonly since?: number | undefined;
+  /** The least grave ones wanted; all where it is left out. */
+  readonly level?: LineLevel | undefined;
   /** The last so many of them. */
   readonly lines: number;
 }
@@ -27,7 +37,8 @@ export interface LineWatcher {
   end(): void;
 }
 
-interface Kept extends ServerLine {
+interface Kept {
+  readonly line: ServerLine;
   readonly seq: number;
   readonly bytes: number;
 }
@@ -65,26 +76,30 @@ export class RecentLines {
     return this.#servers.has(server);
   }
 
-  add(server: string, text: string, at = Date.now()): void {
+  add(added: NewLine, at = Date.now()): void {
+    const { server, text } = added;
+    const line: ServerLine = { at, ...added };
     this.#seq += 1;
     const bytes = LINE_BYTES + 2 * (text.length + server.length);
-    const line: Kept = { at, server, text, seq: this.#seq, bytes };
     const own = this.#servers.get(server) ?? { lines: [], bytes: 0 };
     this.#servers.set(server, own);
-    own.lines.push(line);
+    own.lines.push({ line, seq: this.#seq, bytes });
     own.bytes += bytes;
     this.#bytes += bytes;
     while (this.#bytes > this.#maxBytes) this.#dropOne(server, own);
-    for (const watcher of this.#watchers) watcher.tell({ at, server, text });
+    for (const watcher of this.#watchers) watcher.tell(line);
   }
 
   /** The oldest first. */
-  read({ server, since = 0, lines }: LineQuery): ServerLine[] {
+  read({ lines, ...query }: LineQuery): ServerLine[] {
+    const { server } = query;
     const asked = server === undefined ? [...this.#servers.values()] : [this.#servers.get(server)];
     // Of each server no more than are wanted of all.
-    const found = asked.flatMap((each) => each?.lines.filter(({ at }) => at >= since).slice(-lines) ?? []);
+    const found = asked.flatMap(
+      (each) => each?.lines.filter(({ line }) => isWanted(line, query)).slice(-lines) ?? [],
+    );
     found.sort((a, b) => a.seq - b.seq);
-    return found.slice(-lines).map(({ at, server, text }) => ({ at, server, text }));
+    return found.slice(-lines).map(({ line }) => line);
   }
 
   /** Tells it each line from now on; gives what ends that. */
@@ -110,4 +125,10 @@ export class RecentLines {
     this.#bytes -= gone.bytes;
     if (most.lines.length === 0) this.#servers.delete(name);
   }
+}
+
+/** Whether a line is among those that are asked for; of how many nothing is said here. */
+export function isWanted(line: ServerLine, { server, since = 0, level }: Omit<LineQuery, 'lines'>): boolean {
+  if (server !== undefined && line.server !== server) return false;
+  return line.at >= since && (level === undefined || isAtLeast(line.level, level));
 }

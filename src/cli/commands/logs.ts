@@ -1,6 +1,9 @@
-// `logs`: what the servers of a running gateway wrote on stderr, with the name of each in front; with -f it goes on until somebody
-// ends it.
+// `logs`: what the servers of a running gateway said and what it logged about them, with the name of each and the level in front; with
+// -f it goes on until somebody ends it.
 
+import { InvalidArgumentError, Option } from 'commander';
+import { levelNamed, lineLevels } from '../../../actors/server/lines/line-level.ts';
+import type { logRecord } from '../../http/api/log-stream.ts';
 import { ApiClient, ApiProblem, type ApiResponse } from '../api/api-client.ts';
 import {
   declareTarget,
@@ -14,22 +17,20 @@ import { explainUnknownServer } from '../api/unknown-server.ts';
 import { type Parsed, parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { complain, print, printJson } from '../views/output.ts';
-import { type Paint, paintFor } from '../views/paint.ts';
+import { type Paint, paintFor, type Style } from '../views/paint.ts';
 import { printable } from '../views/terminal-text.ts';
 
 const TIMEOUT_SECONDS = 10;
 
-interface Line {
-  readonly at: string;
-  readonly server: string;
-  readonly text: string;
-}
+type Line = ReturnType<typeof logRecord>;
 
 interface Options extends TargetOptions {
   readonly server: string | undefined;
   readonly follow?: boolean;
+  readonly level?: string;
   readonly since?: string;
   readonly lines?: string;
+  readonly timestamps?: boolean;
   readonly json?: boolean;
 }
 
@@ -55,10 +56,9 @@ export async function logs(args: readonly string[], version: string): Promise<nu
 
 async function showOnce(client: ApiClient, options: Options, timeoutMs: number): Promise<number> {
   const { body }: ApiResponse = await client.ask('GET', pathOf(options), timeoutMs);
-  const show = shownBy(options);
   const { lines } = body as { readonly lines: readonly Line[] };
-  if (lines.length === 0 && options.json !== true)
-    complain('nothing: no server has written on stderr in that time');
+  const show = shownBy(options, Math.max(0, ...lines.map(({ server }) => server.length)));
+  if (lines.length === 0 && options.json !== true) complain(`nothing: ${nothingOf(options)}`);
   for (const line of lines) if (!(await show(line))) break;
   return 0;
 }
@@ -88,26 +88,51 @@ async function follow(client: ApiClient, options: Options, timeoutMs: number): P
   return 1;
 }
 
-/** Names are as wide as the widest so far. */
-function shownBy({ json }: Options): (line: Line) => Promise<boolean> {
+/** What was asked for more narrowly than all. */
+function nothingOf({ server, level, since }: Options): string {
+  const who = server === undefined ? 'no server has' : `${server} has not`;
+  const what = level === undefined ? 'said anything' : `said anything of level ${level} or graver`;
+  return `${who} ${what}${since === undefined ? ' since the gateway started' : ' in that time'}`;
+}
+
+/** Names are as wide as the widest so far, and at least so wide. */
+function shownBy({ json, timestamps = false }: Options, leastWidth = 0): (line: Line) => Promise<boolean> {
   if (json === true) return (line) => printJson(JSON.stringify(line));
   const paint = paintFor(process.stdout, process.env);
-  let width = 0;
+  let width = leastWidth;
   return (line) => {
     width = Math.max(width, line.server.length);
-    return print(`${shownLine(line, width, paint)}\n`);
+    return print(`${timestamps ? `${line.at} ` : ''}${shownLine(line, width, paint)}\n`);
   };
 }
 
-function shownLine({ server, text }: Line, width: number, paint: Paint): string {
-  return `${paint('strong', printable(server).padEnd(width))} | ${printable(text)}`;
+/** As wide as the longest of them. */
+const LEVEL_CHARS = 5;
+const styleOf: Readonly<Record<Line['level'], Style>> = {
+  debug: 'faint',
+  info: 'faint',
+  warn: 'busy',
+  error: 'bad',
+};
+
+/** The gateway's own are told from what the server says. */
+function shownLine({ server, level, from, text }: Line, width: number, paint: Paint): string {
+  const rest = `${from === 'gateway' ? 'gateway: ' : ''}${printable(text)}`;
+  const gap = ' '.repeat(LEVEL_CHARS - level.length);
+  return `${paint('strong', printable(server).padEnd(width))} | ${paint(styleOf[level], level)}${gap} ${rest}`;
 }
 
-function pathOf({ server, since, lines }: Options): string {
+function pathOf({ server, level, since, lines }: Options): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ server, since, lines }))
+  for (const [name, value] of Object.entries({ server, level, since, lines }))
     if (value !== undefined) query.set(name, value);
   return query.size === 0 ? 'logs' : `logs?${query}`;
+}
+
+function readLevel(word: string): string {
+  const level = levelNamed(word);
+  if (level !== undefined) return level;
+  throw new InvalidArgumentError(`There are ${lineLevels.join(', ')}.`);
 }
 
 function parse(args: readonly string[], version: string): Parsed<Options> {
@@ -120,15 +145,20 @@ function parse(args: readonly string[], version: string): Parsed<Options> {
 Examples:
   actor-gateway logs -f
   actor-gateway logs files --since 10m --lines 1000
+  actor-gateway logs --level warn
 ${targetHelp}`,
       declare: (command) => {
         command.argument('[server]', 'id of a server; without it those of all');
         declareTarget(command, TIMEOUT_SECONDS);
         command
-          .option('-f, --follow', 'go on with what they write from now on')
-          .option('--since <time>', 'only what was written since: a time, or a while ago such as 10m, 12h')
-          .option('--lines <count>', 'the last so many at most (default: 100)')
-          .option('--json', 'one JSON object on each line: at, server, text');
+          .option('-f, --follow', 'go on with what comes from now on')
+          .addOption(
+            new Option('--level <level>', 'this level and above').choices(lineLevels).argParser(readLevel),
+          )
+          .option('--since <time>', 'only what came since: a time, or a while ago such as 10m, 12h')
+          .option('-n, --lines <count>', 'the last so many at most (default: 100)')
+          .option('-t, --timestamps', 'the time in front of each line')
+          .option('--json', 'one JSON object on each line: at, server, level, from, text');
       },
       read: (command) => {
         refuseBareKey(command);

@@ -1,15 +1,21 @@
-// GET /logs: what the servers wrote on stderr, as JSON, or as server-sent events that go on with each line that comes.
+// GET /logs: what the servers said and what was logged about them, as JSON, or as server-sent events that go on with each line that comes.
 //
 // LGS1 (A8)  at most 32 watch at a time. For one that does not read 1,000 lines wait; then its stream ends with a word.
 
 import { OverloadedError } from '../../../actors/errors.ts';
-import { instant, queryValues, wholeNumber } from '../../../actors/query-values.ts';
-import type { LineQuery, LineWatcher, ServerLine } from '../../../actors/server/lines/recent-lines.ts';
+import { instant, oneOf, queryValues, wholeNumber } from '../../../actors/query-values.ts';
+import { levelNamed, lineLevels } from '../../../actors/server/lines/line-level.ts';
+import {
+  isWanted,
+  type LineQuery,
+  type LineWatcher,
+  type ServerLine,
+} from '../../../actors/server/lines/recent-lines.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { RouteContext } from '../route-context.ts';
 
-const known = ['server', 'since', 'lines'];
+const known = ['server', 'level', 'since', 'lines'];
 const DEFAULT_LINES = 100;
 const MAX_LINES = 10_000;
 const MAX_WATCHERS = 32;
@@ -22,9 +28,9 @@ const HEADERS = [
 ] as const;
 
 /** One line, in the answer and in each event `line`. */
-export function logRecord({ at, server, text }: ServerLine, redact: (text: string) => string) {
+export function logRecord({ at, server, level, from, text }: ServerLine, redact: (text: string) => string) {
   // Redacted already, but the secrets may be others since.
-  return { at: new Date(at).toISOString(), server, text: redact(text) };
+  return { at: new Date(at).toISOString(), server, level, from, text: redact(text) };
 }
 
 /** Throws InvalidQueryError, UnknownServerError and OverloadedError. */
@@ -45,14 +51,16 @@ export function answerLogs(routes: RouteContext, context: ExchangeContext): void
   }
   if (gateway.lines.watchers >= MAX_WATCHERS)
     throw new OverloadedError(`${MAX_WATCHERS} clients follow the logs already; try again later`);
-  new LogStream(routes, context, record, query.server).begin(lines);
+  new LogStream(routes, context, record, query).begin(lines);
 }
 
 function logQuery(text: string): LineQuery {
   const asked = queryValues(text, known);
   const since = asked.get('since');
+  const level = asked.get('level');
   return {
     server: asked.get('server'),
+    level: level === undefined ? undefined : (levelNamed(level) ?? oneOf('level', lineLevels, level)),
     since: since === undefined ? undefined : instant(since, Date.now()),
     lines: wholeNumber('lines', asked.get('lines') ?? String(DEFAULT_LINES), MAX_LINES, 0),
   };
@@ -62,7 +70,7 @@ class LogStream implements LineWatcher {
   readonly #http: HttpStream;
   readonly #routes: RouteContext;
   readonly #record: (line: ServerLine) => object;
-  readonly #server: string | undefined;
+  readonly #query: Pick<LineQuery, 'server' | 'level'>;
   readonly #onBeat = { heartbeat: () => void this.#http.write(': \n\n') };
   readonly #stopWatching: () => void;
   #waiting: ServerLine[] = [];
@@ -72,11 +80,11 @@ class LogStream implements LineWatcher {
     routes: RouteContext,
     context: ExchangeContext,
     record: (line: ServerLine) => object,
-    server: string | undefined,
+    { server, level }: LineQuery,
   ) {
     this.#routes = routes;
     this.#record = record;
-    this.#server = server;
+    this.#query = { server, level };
     this.#http = context.reply.stream(200, context.headers(HEADERS));
     this.#stopWatching = routes.gateway.lines.watch(this);
     context.reply.onAbort(() => this.#leave());
@@ -94,7 +102,7 @@ class LogStream implements LineWatcher {
   }
 
   tell(line: ServerLine): void {
-    if (this.#server !== undefined && line.server !== this.#server) return;
+    if (!isWanted(line, this.#query)) return;
     if (this.#hasRoom) this.#hasRoom = this.#http.write(this.#event(line));
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(line);
     else this.#end('it was not read as fast as the servers write; ask again for what came since');

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { beforeAll, expect, test } from 'vitest';
-import { ask, call, eventually, rpc } from '../../fixtures/clients/api-client.ts';
+import { apiServer, ask, call, eventually, rpc } from '../../fixtures/clients/api-client.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { mainFile, runMain } from '../../fixtures/gateway/run-main.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
@@ -17,6 +17,7 @@ beforeAll(async () => {
     servers: {
       loud: fault('echo', { env: { TOKEN: secret } }),
       calm: fault('echo'),
+      told: apiServer({ env: { TOKEN: secret } }),
       broken: fault('exits-at-once', { env: { TOKEN: secret }, restart: { intensity: 0 } }),
     },
   });
@@ -24,20 +25,32 @@ beforeAll(async () => {
 
 const run = (args: readonly string[]) => runMain([...args, '--url', gateway.url], { env });
 const say = (stderr: string) => rpc(gateway.url, 'loud', call('say', { stderr }));
-const linesAt = async (query: string): Promise<readonly { server: string; text: string }[]> =>
+const linesAt = async (query: string): Promise<readonly { server: string; from: string; text: string }[]> =>
   (await ask(`${gateway.url}/logs?${query}`)).json.lines;
 
 test('logs shows what servers wrote with their names in front, without secrets, and follows them', async () => {
   await rpc(gateway.url, 'calm', call('say', { stderr: 'calm is here' }));
   await say(`the token is ${secret}`);
-  await eventually('the line is kept', async () => (await linesAt('server=loud')).length > 0);
+  await eventually('the line is kept', async () =>
+    (await linesAt('server=loud')).some(({ from }) => from === 'stderr'),
+  );
   const { code, stdout } = await run(['logs']);
   expect(code).toBe(0);
   expect(stdout.split('\n')).toEqual(
-    expect.arrayContaining(['calm | calm is here', 'loud | the token is [redacted]']),
+    expect.arrayContaining([
+      'calm | info  calm is here',
+      'calm | info  gateway: server state (from=starting, state=running)',
+      'loud | info  the token is [redacted]',
+    ]),
   );
   const json = await run(['logs', 'calm', '--json', '--since', '10m', '--lines', '1']);
-  expect(JSON.parse(json.stdout)).toEqual({ at: expect.any(String), server: 'calm', text: 'calm is here' });
+  expect(JSON.parse(json.stdout)).toEqual({
+    at: expect.any(String),
+    server: 'calm',
+    level: 'info',
+    from: 'stderr',
+    text: 'calm is here',
+  });
 
   const child = spawn(
     process.execPath,
@@ -53,7 +66,7 @@ test('logs shows what servers wrote with their names in front, without secrets, 
   });
   await eventually('it follows', async () => {
     await say('a word');
-    return followed.includes('loud | a word\n');
+    return followed.includes('loud | info  a word\n');
   });
   // A flood of one leaves the lines of others, and no control character reaches a terminal.
   await say(Array.from({ length: 2_000 }, (_, at) => `\u001b]0;noise ${at}\u0007`).join('\n'));
@@ -63,7 +76,7 @@ test('logs shows what servers wrote with their names in front, without secrets, 
   );
   expect(followed).not.toContain('\u001b');
   expect(followed).not.toContain('calm');
-  expect(await linesAt('server=calm')).toHaveLength(1);
+  expect((await linesAt('server=calm')).filter(({ from }) => from === 'stderr')).toHaveLength(1);
   child.kill('SIGINT');
   await once(child, 'exit');
 });
@@ -81,4 +94,29 @@ test('the table of servers says why one has failed and when it is tried again', 
   expect(stdout).toMatch(/REASON\n/);
   expect(stdout).toMatch(/^broken +failed .* (?:parked|backing off|failed), next try .*: .*was refused/m);
   expect(stdout).not.toContain(secret);
+});
+
+test('each line has a level: of what a server says on stderr, of its log messages, and of what the gateway logs about it', async () => {
+  await say('TypeError: no such thing\n    at main (a.js:1)\nDEBUG: a detail');
+  await rpc(gateway.url, 'told', call('log', { level: 'critical', logger: 'db', data: `lost ${secret}` }));
+  await run(['start', 'broken']);
+  const graveLines = async () => (await run(['logs', '--level', 'warning'])).stdout.split('\n');
+  const expected = [
+    /^loud {3}\| error TypeError: no such thing$/,
+    /^loud {3}\| error {2}at main \(a\.js:1\)$/,
+    /^told {3}\| error db: lost \[redacted\]$/,
+    /^broken \| warn {2}gateway: server failed: .*(?:exited with code 4|was refused)/,
+  ];
+  await eventually('all are there', async () => {
+    const lines = await graveLines();
+    return expected.every((each) => lines.some((line) => each.test(line)));
+  });
+  expect((await graveLines()).filter((line) => /\| (?:info|debug) /.test(line))).toEqual([]);
+  const { code, stderr } = await run(['logs', '--level', 'loud']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('There are debug, info, warn, error.')]);
+  const refused = await ask(`${gateway.url}/logs?level=loud`);
+  expect([refused.status, refused.json.message]).toEqual([
+    400,
+    expect.stringContaining('debug, info, warn, error'),
+  ]);
 });

@@ -2,10 +2,12 @@
 
 import { expect, test } from 'vitest';
 import { OverloadedError } from '../../../actors/errors.ts';
-import { RecentLines } from '../../../actors/server/lines/recent-lines.ts';
+import { type NewLine, RecentLines } from '../../../actors/server/lines/recent-lines.ts';
 import { answerLogs } from '../../../src/http/api/log-stream.ts';
 import type { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
 import type { RouteContext } from '../../../src/http/route-context.ts';
+
+const loud = (text: string): NewLine => ({ server: 'loud', level: 'info', from: 'stderr', text });
 
 function gatewayWithLines() {
   const lines = new RecentLines();
@@ -44,13 +46,13 @@ test('who does not read has a thousand lines wait, in order, and then a stream t
   const { lines, follow } = gatewayWithLines();
   let hasRoom = false;
   const slow = follow(() => hasRoom);
-  for (let i = 0; i <= 1_000; i += 1) lines.add('loud', `line ${i}`);
+  for (let i = 0; i <= 1_000; i += 1) lines.add(loud(`line ${i}`));
   hasRoom = true;
   slow.drain();
   const told = [...slow.text.matchAll(/"text":"line (\d+)"/g)].map(([, number]) => Number(number));
   expect(told).toEqual(Array.from({ length: 1_001 }, (_, i) => i));
   hasRoom = false;
-  for (let i = 0; i < 1_002; i += 1) lines.add('loud', 'more');
+  for (let i = 0; i < 1_002; i += 1) lines.add(loud('more'));
   expect(slow.isEnded).toBe(true);
   expect(slow.text).toMatch(/event: end\ndata: {"reason":"it was not read as fast/);
   expect(lines.watchers).toBe(0);
