@@ -13,7 +13,7 @@ if (!existsSync(main)) {
 }
 const [first = ''] = process.argv.slice(2);
 const isCommand = /^[^-]/.test(first);
-if (!isCommand && !process.argv.some((arg) => /^(-[chV]|--(config|help|version)(=|$))/.test(arg))) {
+if (!isCommand && !process.argv.some((arg) => /^(-[chV]|--(config|catalog|help|version)(=|$))/.test(arg))) {
   process.argv.push('--config', resolve(root, 'gateway.yaml'));
 }
 // npm starts this through a shell, which dies of a SIGTERM (or of its closed terminal) without passing it on.

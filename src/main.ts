@@ -5,12 +5,12 @@
 import { fileURLToPath } from 'node:url';
 import { Gateway } from '../actors/gateway/gateway.ts';
 import type { OpenStore } from '../actors/store/store-part.ts';
+import { urlOf } from '../config/gateway-file/listen-addr.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
 import { type Loaded, loadTarget } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/reader/problem.ts';
 import type { Automated } from './automate.ts';
 import { type CliOptions, parseOptions } from './cli/options.ts';
-import { banner } from './cli/views/banner.ts';
 import { complain, print } from './cli/views/output.ts';
 import { printProblems } from './cli/views/problem-lines.ts';
 import { Front } from './http/front.ts';
@@ -199,8 +199,20 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
     return 1;
   }
   const { address, kind } = front;
-  if (address !== undefined)
-    greet(banner(gateway, address, kind ?? '', automation?.operator.shownTriggers() ?? []));
+  if (address !== undefined && hasReader()) {
+    // Most gateways have nobody who looks at their start.
+    const { banner } = await import('./cli/views/banner.ts');
+    const { reachingCommand } = await import('./cli/reaching-command.ts');
+    const greeting = banner(gateway, {
+      address,
+      kind: kind ?? '',
+      hasInspector: front.hasInspector,
+      triggers: automation?.operator.shownTriggers() ?? [],
+      command: await reachingCommand(urlOf(address), process.env),
+    });
+    if (process.stdout.isTTY) void print(`${greeting}\n`);
+    else complain(greeting);
+  }
   const triggers = automation?.triggers.all().length;
   log.info(
     { address, http: kind, servers: gateway.servers.all().length, triggers, version },
@@ -214,10 +226,9 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
   return undefined;
 }
 
-/** For people: on a terminal, and under `npm start`, where the log lines on stdout stay JSON for whoever reads them. */
-function greet(text: string): void {
-  if (process.stdout.isTTY) void print(`${text}\n`);
-  else if (process.env.npm_lifecycle_event === 'start') complain(text);
+/** Whether people are greeted: on a terminal, and under `npm start`, where the log lines on stdout stay JSON for whoever reads them. */
+function hasReader(): boolean {
+  return process.stdout.isTTY || process.env.npm_lifecycle_event === 'start';
 }
 
 const code = await main().catch((error: unknown) => {

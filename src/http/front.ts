@@ -96,6 +96,11 @@ export class Front implements Part {
   }
 
   /** Where it listens, once booted. */
+  /** Whether there is a page for browsers. */
+  get hasInspector(): boolean {
+    return this.#inspector !== undefined;
+  }
+
   get address(): { readonly host: string; readonly port: number } | undefined {
     return this.#listener?.address;
   }

@@ -2,16 +2,23 @@
 
 import type { ShownTrigger } from '../../../actors/automation/operator/operator.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { ManagedServer } from '../../../actors/server/managed-server.ts';
 import { urlOf } from '../../../config/gateway-file/listen-addr.ts';
 import { counted } from './figures.ts';
 import { printable } from './terminal-text.ts';
 
-export function banner(
-  gateway: Gateway,
-  address: { host: string; port: number },
-  kind: string,
-  triggers: readonly ShownTrigger[],
-): string {
+export interface Greeted {
+  readonly address: { readonly host: string; readonly port: number };
+  /** The filling of the HTTP seam. */
+  readonly kind: string;
+  readonly hasInspector: boolean;
+  readonly triggers: readonly ShownTrigger[];
+  /** The line to type for a command with these words, as it reaches this gateway. */
+  command(words: string): string;
+}
+
+export function banner(gateway: Gateway, greeted: Greeted): string {
+  const { address, kind, hasInspector, triggers, command } = greeted;
   const url = urlOf(address);
   const servers = gateway.servers.all();
   const lines = [
@@ -27,7 +34,6 @@ export function banner(
   ];
   const width = Math.max(0, ...lines.map(([name]) => name.length));
   const stateWidth = Math.max(0, ...lines.map(([, state]) => state.length));
-  const key = gateway.config.api_key === '' ? '' : ' -H "X-API-Key: $GATEWAY_API_KEY"';
   const counts = [
     servers.length > 0 || triggers.length === 0 ? counted(servers.length, 'server') : [],
     triggers.length > 0 ? counted(triggers.length, 'trigger') : [],
@@ -37,20 +43,19 @@ export function banner(
     ...lines.map(([name, state, what]) =>
       `  ${name.padEnd(width)}  ${state.padEnd(stateWidth)}  ${printable(gateway.redactor.redact(what)).slice(0, 100)}`.trimEnd(),
     ),
-    'Try:',
-    ...(servers.length > 0 || triggers.length === 0 ? [`  curl -s${key} ${url}/servers`] : []),
-    ...callOf(servers.find(({ entry }) => entry.enabled)?.id, url, key),
-    ...(triggers.length > 0 ? [`  curl -s${key} ${url}/triggers`] : []),
+    gateway.config.api_key === '' ? 'Try:' : 'Try, with the key in GATEWAY_API_KEY:',
+    ...serverWords(servers, triggers.length > 0).map((words) => `  ${command(words)}`),
+    ...(triggers.length > 0 ? [`  ${command('get triggers')}`] : []),
     ...eventOf(triggers, url),
+    ...(hasInspector ? [`Or open ${url}/ in a browser.`] : []),
   ].join('\n');
 }
 
-function callOf(server: string | undefined, url: string, key: string): readonly string[] {
-  if (server === undefined) return [];
-  return [
-    `  curl -s${key} ${url}/rpc -H "X-MCP-Server: ${server}" -H "Content-Type: application/json" \\`,
-    `    -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
-  ];
+/** What the first server offers, and how that is called; it starts with either. */
+function serverWords(servers: readonly ManagedServer[], hasTriggers: boolean): readonly string[] {
+  const id = servers.find(({ entry }) => entry.enabled)?.id;
+  if (id !== undefined) return [`tools ${id}`, `call ${id} TOOL name=value`];
+  return servers.length > 0 || !hasTriggers ? ['servers'] : [];
 }
 
 /** To a trigger that believes whoever is on this machine; others want a signature, whose secret is not told here. */

@@ -24,12 +24,19 @@ test('a gateway started by npm greets on stderr, logs on stdout, and ends when n
   const closed = new Promise((done) => shell.once('close', done));
   await eventually(
     'the greeting',
-    () => stderr.includes('tools/list') && stdout.includes('gateway is ready'),
+    () => stderr.includes('in a browser') && stdout.includes('gateway is ready'),
   );
   expect(stderr).toMatch(
     /actor-gateway 0\.1\.0 at http:\/\/127\.0\.0\.1:\d+ \(.*\), 1 server:\n {2}one {2}starts on demand/,
   );
-  expect(stderr).toContain('curl -s http://127.0.0.1:');
+  // What is proposed can be typed in this folder.
+  const [, tools = '', url] = /^ {2}node (.*) --url (http:\S+)$/m.exec(stderr) ?? [];
+  expect(tools).toBe('dist/main.js tools one');
+  const listed = spawnSync(process.execPath, ['dist/main.js', 'servers', '--url', url ?? ''], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  expect(listed.stdout).toMatch(/^one +stopped/m);
   shell.kill('SIGTERM');
   // Both pipes are closed only when the gateway is gone as well.
   await closed;
@@ -56,6 +63,7 @@ test.each([
   [['servers', '-c', 'none.yaml'], 2, /^$/],
   [['no-such-command'], 2, /^$/],
   [['-cnone.yaml', '--check'], 2, /^$/],
+  [['--catalog', 'none.yaml', '--check'], 2, /^$/],
 ] as const)('npm start -- %j is passed on as it stands', (args, code, said) => {
   const { status, stdout, stderr } = start(args);
   expect([status, stderr]).toEqual([code, code === 0 ? '' : expect.any(String)]);

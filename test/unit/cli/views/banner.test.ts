@@ -10,13 +10,22 @@ function gatewayOf(...args: string[]): Gateway {
 }
 
 const home = { host: '127.0.0.1', port: 80 };
+const greeted = {
+  address: home,
+  kind: 'node:http',
+  hasInspector: false,
+  triggers: [],
+  command: (words: string) => `actor-gateway ${words}`,
+};
 
 test('a server takes one line of the greeting, whatever its arguments', () => {
-  const lines = banner(gatewayOf('-e', 'one\ntwo\u001b[2J'), home, 'node:http', []).split('\n');
-  expect(lines.slice(0, 3)).toEqual([
+  const lines = banner(gatewayOf('-e', 'one\ntwo\u001b[2J'), greeted).split('\n');
+  expect(lines).toEqual([
     'actor-gateway 1 at http://127.0.0.1:80 (node:http), 1 server:',
     '  a  starts on demand  node -e one two',
     'Try:',
+    '  actor-gateway tools a',
+    '  actor-gateway call a TOOL name=value',
   ]);
 });
 
@@ -25,7 +34,14 @@ test.each([
   ['::', 'localhost'],
   ['::1', '[::1]'],
 ])('whoever listens at %s is reached by this machine at %s', (host, shown) => {
-  expect(banner(gatewayOf(), { host, port: 80 }, 'node:http', [])).toContain(
-    `curl -s http://${shown}:80/servers`,
-  );
+  const text = banner(gatewayOf(), { ...greeted, address: { host, port: 80 }, hasInspector: true });
+  expect(text).toMatch(/\nOr open (\S+) in a browser\.$/);
+  expect(text).toContain(`open http://${shown}:80/ in`);
+});
+
+test('whoever needs a key is told where commands look for it', () => {
+  const gateway = { ...gatewayOf(), config: { api_key: 'hush-hush-4711' } } as unknown as Gateway;
+  const text = banner(gateway, greeted);
+  expect(text).toContain('\nTry, with the key in GATEWAY_API_KEY:\n');
+  expect(text).not.toContain('hush');
 });
