@@ -50,7 +50,7 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   stop: { usage: '<id>', description: 'stop a server; the next request starts it again' },
   reload: { usage: '', description: 'have the gateway read its catalog and its triggers again' },
   stats: { usage: '', description: 'the counters of the gateway' },
-  top: { usage: '', description: 'watch the servers live' },
+  top: { usage: '', description: 'watch servers and triggers live' },
   tools: { usage: '[server] [tool]', description: 'list the tools of servers, or explain one' },
   call: {
     usage: '<server> <tool>',

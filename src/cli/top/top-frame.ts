@@ -1,4 +1,5 @@
-// One picture of `top` as lines of text. Servers that have failed stand above all others, whatever the order.
+// One picture of `top` as lines of text. Servers that have failed stand above all others, whatever the order; so do triggers that are not
+// well, which have the lower half of the window where there is not room for all.
 
 import { deliveryCounts, triggerCounts, waitText } from '../views/automation-views.ts';
 import { counted, duration, latency } from '../views/figures.ts';
@@ -8,6 +9,7 @@ import { type Column, table } from '../views/table.ts';
 import { printable } from '../views/terminal-text.ts';
 import { type Order, orders, type TopRow } from './top-order.ts';
 import { MAX_TROUBLES, ratePerSecond, type Sample } from './top-sample.ts';
+import { triggerBlocks, triggerRows } from './trigger-rows.ts';
 
 export interface View {
   readonly address: string;
@@ -33,15 +35,32 @@ export function topFrame(now: Sample, before: Sample | undefined, view: View): s
     ...waitLines(now, view),
     noteLine(now, view),
   ];
+  const below = triggerRows(now, Date.now());
+  const triggers = triggerBlocks(below, now, paint, width);
+  const room = height - above.length;
+  // As many as there are, at least half of the room.
+  const serverLines = 1 + rows.length + now.troubles.size;
+  const triggerLines = below.length === 0 ? 0 : GAP_AND_TITLES + triggers.blocks.flat().length;
+  const forTriggers = Math.min(triggerLines, Math.max(Math.floor(room / 2), room - serverLines));
+  const hasTriggers = forTriggers > GAP_AND_TITLES;
   // One line for the titles.
-  const places = Math.max(1, height - above.length - 1);
+  const places = Math.max(1, room - (hasTriggers ? forTriggers : 0) - 1);
   // No window shows more rows than it has lines.
   const [titles = '', ...lines] = table(columns(paint), rows.slice(0, places), width);
   const blocks = lines.map((line, at) => [line, ...troubleLines(rows[at], now, view)]);
-  return [...above, titles, ...fitted(blocks, rows.length, places, paint)].slice(0, height);
+  return [
+    ...above,
+    titles,
+    ...fitted(blocks, rows.length, places, paint),
+    ...(hasTriggers
+      ? ['', triggers.titles, ...fitted(triggers.blocks, below.length, forTriggers - GAP_AND_TITLES, paint)]
+      : []),
+  ].slice(0, height);
 }
 
-/** The blocks that have room, one line kept for how many servers there are besides. */
+const GAP_AND_TITLES = 2;
+
+/** The blocks that have room, one line kept for how many there are besides. */
 function fitted(
   blocks: readonly (readonly string[])[],
   rowCount: number,

@@ -1,9 +1,16 @@
-// One look at a running gateway: its counters, of the servers that have failed why and until when, and of deliveries that
-// are parked for what. What two looks tell together are rates.
+// One look at a running gateway: its counters, of the servers and triggers that are not well why and until when, the newest
+// deliveries that wait or are dead, and of those that are parked for what. What two looks tell together are rates.
 
 import { setMaxListeners } from 'node:events';
 import { type ApiClient, ApiProblem } from '../api/api-client.ts';
-import type { DeliveryList, DeliveryRecord, ServerDetails, Stats } from '../api/api-responses.ts';
+import type {
+  DeliveryList,
+  DeliveryRecord,
+  ServerDetails,
+  Stats,
+  TriggerList,
+  TriggerRecord,
+} from '../api/api-responses.ts';
 import { pathOf } from '../api/api-responses.ts';
 
 /** Of a server in the state `failed`. */
@@ -20,38 +27,68 @@ export interface Sample {
   readonly troubles: ReadonlyMap<string, Trouble>;
   /** The newest of those that are parked. */
   readonly waiting: readonly DeliveryRecord[];
+  /** The newest of those that have not ended, then of those that are dead. */
+  readonly backlog: { readonly deliveries: readonly DeliveryRecord[]; readonly isWhole: boolean };
+  /** By name, where one of them is not well: else there is nothing to know but what the counters say. */
+  readonly triggers: ReadonlyMap<string, TriggerRecord>;
 }
 
 /** A catalog full of failed servers is not asked for one by one: the first are enough for a window. */
 export const MAX_TROUBLES = 20;
 const MAX_WAITING = 3;
+/** Of those that have not ended, and of those that are dead: enough to see whose they are. */
+const MAX_BACKLOG = 200;
 
 /** Rejects with an ApiProblem. */
 export async function takeSample(client: ApiClient, timeoutMs: number, signal: AbortSignal): Promise<Sample> {
   const stats = (await client.ask('GET', 'stats', timeoutMs, { signal })).body as Stats;
   const at = performance.now();
   // Each question listens to the signal while it is out.
-  setMaxListeners(MAX_TROUBLES + 2, signal);
+  setMaxListeners(MAX_TROUBLES + 5, signal);
   const failed = Object.entries(stats.servers).filter(([, { state }]) => state === 'failed');
-  const [waiting, ...found] = await Promise.all([
-    waitingIn(client, stats, timeoutMs, signal),
+  const ask = async (path: string) => (await client.ask('GET', path, timeoutMs, { signal })).body;
+  const [waiting, backlog, triggers, ...found] = await Promise.all([
+    waitingIn(ask, stats),
+    backlogIn(ask, stats),
+    unwellIn(ask, stats),
     ...failed.slice(0, MAX_TROUBLES).map(async ([id]) => {
       const trouble = await troubleOf(client, id, timeoutMs, signal);
       return trouble === undefined ? [] : [[id, trouble] as const];
     }),
   ]);
-  return { at, stats, troubles: new Map(found.flat()), waiting };
+  return { at, stats, troubles: new Map(found.flat()), waiting, backlog, triggers };
 }
 
-async function waitingIn(
-  client: ApiClient,
-  { deliveries = null }: Stats,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<readonly DeliveryRecord[]> {
+type Ask = (path: string) => Promise<unknown>;
+
+async function waitingIn(ask: Ask, { deliveries = null }: Stats): Promise<readonly DeliveryRecord[]> {
   if (deliveries === null || deliveries.waiting === 0) return [];
-  const path = `deliveries?state=waiting&limit=${MAX_WAITING}`;
-  return ((await client.ask('GET', path, timeoutMs, { signal })).body as DeliveryList).deliveries;
+  return ((await ask(`deliveries?state=waiting&limit=${MAX_WAITING}`)) as DeliveryList).deliveries;
+}
+
+async function backlogIn(ask: Ask, { deliveries = null }: Stats): Promise<Sample['backlog']> {
+  if (deliveries === null) return { deliveries: [], isWhole: true };
+  const { dead, ...unfinished } = deliveries;
+  const list = async (count: number, states: readonly string[]): Promise<DeliveryList> => {
+    if (count === 0) return { deliveries: [], next_before: null };
+    return (await ask(`deliveries?state=${states.join(',')}&limit=${MAX_BACKLOG}`)) as DeliveryList;
+  };
+  const count = Object.values(unfinished).reduce((sum, each) => sum + each, 0);
+  const lists = await Promise.all([list(count, Object.keys(unfinished)), list(dead, ['dead'])]);
+  return {
+    deliveries: lists.flatMap((each) => each.deliveries),
+    isWhole: lists.every((each) => each.deliveries.length < MAX_BACKLOG),
+  };
+}
+
+async function unwellIn(ask: Ask, { triggers = {} }: Stats): Promise<Sample['triggers']> {
+  const isUnwell = Object.values(triggers).some(
+    ({ state, connection, circuit }) =>
+      state === 'failed' || circuit !== null || (connection !== null && connection !== 'connected'),
+  );
+  if (!isUnwell) return new Map();
+  const list = (await ask('triggers')) as TriggerList;
+  return new Map(list.triggers.map((trigger) => [trigger.name, trigger]));
 }
 
 /** Undefined for a server that has left the state, or the catalog, meanwhile. */

@@ -38,7 +38,14 @@ function sample(
   const total = Object.values(servers).reduce((sum, { requests }) => sum + requests, 0);
   const requests = { total, failed: 0, in_flight: 0 };
   const stats = { uptime_seconds: 5, requests, sessions: 0, listens: 0, servers };
-  return { at, stats, troubles: new Map(Object.entries(troubles)), waiting: [] };
+  return {
+    at,
+    stats,
+    troubles: new Map(Object.entries(troubles)),
+    waiting: [],
+    backlog: { deliveries: [], isWhole: true },
+    triggers: new Map(),
+  };
 }
 
 const rowsOf = (lines: readonly string[]) => lines.slice(4);
