@@ -28,6 +28,9 @@ export type CommandName =
   | 'send'
   | 'deliveries'
   | 'triggers'
+  | 'agents'
+  | 'fleets'
+  | 'flows'
   | 'validate'
   | 'register'
   | 'machines'
@@ -61,7 +64,7 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   logs: { usage: '[server]', description: 'what the servers say, and what happened to them; -f goes on' },
   get: {
     usage: '<kind> [name]',
-    description: 'triggers, agents, fleets or flows of a running gateway, or of files',
+    description: 'servers, triggers, agents, deliveries… of a running gateway; some of files, too',
   },
   run: {
     usage: '<kind> <name>',
@@ -70,16 +73,19 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   graph: { usage: '<flow>', description: 'print the graph of a flow as a Mermaid flowchart' },
   chat: { usage: '<agent>', description: 'talk with an agent in the terminal' },
   runs: {
-    usage: '<verb> [id]',
+    usage: '[verb] [id]',
     description: 'list, show, cancel or retry what agents, fleets and flows have done',
   },
-  approvals: { usage: '<verb> [id]', description: 'list, show, approve or deny what waits for approval' },
+  approvals: { usage: '[verb] [id]', description: 'list, show, approve or deny what waits for approval' },
   send: { usage: '<trigger>', description: 'send a message to a conversation of a trigger' },
-  deliveries: { usage: '<verb> [id]', description: 'list, show, replay or discard what has been accepted' },
+  deliveries: { usage: '[verb] [id]', description: 'list, show, replay or discard what has been accepted' },
   triggers: {
-    usage: '<verb> <name>',
-    description: 'show, pause or resume a trigger; paused, it keeps queueing',
+    usage: '[verb] [name]',
+    description: 'list, show, pause or resume triggers; paused, one keeps queueing',
   },
+  agents: { usage: '[verb] [name]', description: 'list or show agents; of files, too' },
+  fleets: { usage: '[verb] [name]', description: 'list or show fleets; of files, too' },
+  flows: { usage: '[verb] [name]', description: 'list or show flows; of files, too' },
   validate: {
     usage: '-f <path>',
     description: 'check files of triggers, agents, fleets and flows, without a gateway',

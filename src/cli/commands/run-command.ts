@@ -23,6 +23,7 @@ import { printable } from '../views/terminal-text.ts';
 import { approvalOperations } from './approval-operations.ts';
 import { automationOperations } from './automation-operations.ts';
 import { graphFlow } from './graph-flow.ts';
+import { nounOperations } from './noun-operations.ts';
 import type { Operation } from './operation.ts';
 import { serverOperations } from './operations.ts';
 import { runOperations } from './run-operations.ts';
@@ -33,6 +34,7 @@ const operations: Readonly<Record<string, Operation>> = {
   ...automationOperations,
   ...runOperations,
   ...approvalOperations,
+  ...nounOperations,
   ...runTargets,
   graph: graphFlow,
 };
@@ -98,17 +100,16 @@ export async function runCommand(name: string, args: readonly string[], version:
   }
 }
 
-/** The second word says what to do. */
-async function runVerb(
-  name: string,
-  [verb = '', ...args]: readonly string[],
-  version: string,
-): Promise<number> {
+/** The second word says what to do; a plural alone is its list. */
+async function runVerb(name: string, words: readonly string[], version: string): Promise<number> {
+  const [verb = '', ...args] = words;
   const verbs = verbsOf(name);
   if (verb === '--help' || verb === '-h') {
     await print(`${verbHelp(name, verbs)}\n`);
     return 0;
   }
+  const list = operations[`${name} list`];
+  if (list !== undefined && /^(?:-.*)?$/.test(verb)) return operate(`${name} list`, list, words, version);
   if (verb === '') {
     complain(`error: ${name} needs a word that says what to do\n${verbHelp(name, verbs)}`);
     return 2;
@@ -156,8 +157,10 @@ function verbHelp(name: string, verbs: readonly string[]): string {
   });
   const width = Math.max(...usages.map(([words]) => words.length));
   const lines = usages.map(([words, description]) => `  ${words.padEnd(width)}  ${description}`);
+  const isListed = verbs.includes('list');
   const text = [
-    `Usage: actor-gateway ${name} <verb> [options]`,
+    `Usage: actor-gateway ${name} ${isListed ? '[verb]' : '<verb>'} [options]`,
+    ...(isListed ? ['', 'Without a verb it lists.'] : []),
     '',
     'Verbs (each has its own --help):',
     ...lines,

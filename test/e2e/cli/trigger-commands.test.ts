@@ -471,20 +471,24 @@ describe('the command line of the commands', () => {
     expect(stdout).toContain('Exit codes');
   });
 
-  test.each(['get', 'run', 'triggers', 'deliveries'])('%s says which verbs there are', async (name) => {
-    const help = await runMain([name, '--help']);
-    expect([help.code, help.stdout]).toEqual([
-      0,
-      expect.stringMatching(new RegExp(`^ {2}${name} \\w+ `, 'm')),
-    ]);
-    const none = await runMain([name]);
-    expect([none.code, none.stdout, none.stderr]).toEqual([
-      2,
-      '',
-      expect.stringContaining(`${name} needs a word`),
-    ]);
+  test.each(['get', 'run', 'triggers', 'deliveries', 'agents'])(
+    '%s says which verbs there are',
+    async (name) => {
+      const help = await runMain([name, '--help']);
+      expect([help.code, help.stdout]).toEqual([
+        0,
+        expect.stringMatching(new RegExp(`^ {2}${name} \\w+ `, 'm')),
+      ]);
+      // A plural alone is its list.
+    const isListed = /^ {2}\w+ list /m.test(help.stdout);
+    const none = isListed ? await run(name) : await runMain([name]);
+    expect([none.code, none.stderr]).toEqual(
+      isListed ? [0, ''] : [2, expect.stringContaining(`${name} needs a word`)],
+    );
+    if (isListed) expect(none.stdout).toBe((await run(name, 'list')).stdout);
     expect((await runMain(['--help'])).stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
-  });
+    },
+  );
 
   test.each([
     ['a slip in a verb', ['deliveries', 'lst'], 'did you mean list?'],
