@@ -148,6 +148,26 @@ export function resolved(schema: PublishedSchema, kind: Kind): PublishedSchema {
   return { ...(jsonSchemas[kind] as PublishedSchema).$defs?.[name], ...schema };
 }
 
+/** The part of the schema that tells of a field, with the definitions that it refers to: it stands for itself. */
+export function schemaOf({ tellings, kind }: Field): PublishedSchema {
+  const [only, ...others] = tellings.map(({ schema }) => schema);
+  const part =
+    only !== undefined && others.length === 0 ? only : { anyOf: tellings.map((each) => each.schema) };
+  if (part.$defs !== undefined) return part;
+  const { $defs: all = {} } = jsonSchemas[kind] as PublishedSchema;
+  const needed: Record<string, PublishedSchema> = {};
+  // Grows while it is walked through: a definition may refer to others.
+  const parts = [part];
+  for (const each of parts)
+    for (const [, name = ''] of JSON.stringify(each).matchAll(/"#\/\$defs\/(\w+)"/g)) {
+      const definition = all[name];
+      if (definition === undefined || Object.hasOwn(needed, name)) continue;
+      needed[name] = definition;
+      parts.push(definition);
+    }
+  return Object.keys(needed).length === 0 ? part : { ...part, $defs: needed };
+}
+
 /** A condition as the word that it asks for. */
 function conditionOf(condition: PublishedSchema | undefined): string | undefined {
   for (const part of Object.values(condition?.properties ?? {})) {

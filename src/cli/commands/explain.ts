@@ -1,6 +1,6 @@
 // `explain`: what the published schemas know of a field, or of a kind of file. No gateway is needed for it, and no file.
 
-import { type Field, kinds, rootField } from '../../../config/json-schema/schema-fields.ts';
+import { kinds, rootField, schemaOf } from '../../../config/json-schema/schema-fields.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { fieldPage } from '../views/field-views.ts';
@@ -72,9 +72,4 @@ function kindsPage(width: number | undefined): string[] {
     rows,
     width,
   );
-}
-
-function schemaOf({ tellings }: Field): object {
-  const [only, ...others] = tellings.map(({ schema }) => schema);
-  return others.length === 0 ? (only ?? {}) : { anyOf: tellings.map(({ schema }) => schema) };
 }

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
-import { dottedPath, kinds } from '../../../../config/json-schema/schema-fields.ts';
+import { dottedPath, kinds, schemaOf } from '../../../../config/json-schema/schema-fields.ts';
 import { UsageError } from '../../../../src/cli/api/target-options.ts';
 import { fieldNamed, fieldsBeginning } from '../../../../src/cli/commands/named-field.ts';
 import { fieldPage, meaningOf } from '../../../../src/cli/views/field-views.ts';
@@ -58,6 +58,12 @@ describe('explain', () => {
       expect(fieldPage(field, plain, 80)[0]).toBe(path);
     }
     expect(all.filter((path) => meaningOf(fieldNamed(path)) === '')).toEqual([]);
+    // What --json prints of each refers to nothing that is not in it.
+    for (const path of all) {
+      const part = schemaOf(fieldNamed(path));
+      const references = [...JSON.stringify(part).matchAll(/"#\/\$defs\/(\w+)"/g)].map(([, name]) => name);
+      expect([path, Object.keys(part.$defs ?? {})]).toEqual([path, expect.arrayContaining(references)]);
+    }
   });
 
   test('tells type, limits and default of a field, and the fields below one', () => {
