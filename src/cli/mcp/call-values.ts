@@ -116,6 +116,9 @@ function otherField(schema: JsonSchema, root: JsonSchema, name: string): Field |
 function unknownName(path: string, fields: readonly Field[]): string {
   const names = fields.map(({ name }) => name);
   if (names.length === 0) return `unknown argument ${path}: it takes none`;
+  const list = fields.find(({ name, types }) => types.includes('array') && path.startsWith(`${name}.`));
+  if (list !== undefined)
+    return `unknown argument ${path}; ${list.name} is a list: write each item as JSON, ${list.name}='{…}'`;
   return `unknown argument ${path}; ${hintFor(path, names)}`;
 }
 

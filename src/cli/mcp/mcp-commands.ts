@@ -53,7 +53,7 @@ export const forms = {
     timeoutSeconds: CALL_SECONDS,
     args: [
       ['<server>', SERVER],
-      ['<tool>', 'name of a tool, as "tools SERVER" lists it'],
+      ['[tool]', 'name of a tool, as "tools SERVER" lists it'],
       ['[name=value...]', 'its arguments'],
     ],
     examples: [

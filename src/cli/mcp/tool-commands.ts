@@ -106,6 +106,8 @@ async function toolNamed(name: string, situation: McpSituation): Promise<Item> {
   await tellIncomplete(listed, situation);
   const names = listed.items.map((item) => String(item.name)).filter((each) => isOf(place, each));
   if (names.length === 0) throw new UsageError(printable(await whyEmpty('tool', situation)));
+  if (name === '')
+    throw new UsageError(printable(`the name of a tool is missing; ${server} has ${names.join(', ')}`));
   throw new UsageError(printable(`${server} has no tool ${JSON.stringify(name)}; ${hintFor(name, names)}`));
 }
 

@@ -132,6 +132,11 @@ describe('call', () => {
         '',
       ].join('\n'),
     });
+    expect(await run('call', 'everything')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: the name of a tool is missing; everything has echo, /),
+    });
     expect(
       gateway
         .logs()

@@ -85,6 +85,10 @@ describe('arguments of a call', () => {
     expect(readArguments({ type: 'object', properties: {} }, ['a=1']).problems).toEqual([
       'unknown argument a: it takes none',
     ]);
+    const edits = { type: 'array', items: { type: 'object', properties: { old: { type: 'string' } } } };
+    expect(readArguments({ type: 'object', properties: { edits } }, ['edits.old=a']).problems).toEqual([
+      "unknown argument edits.old; edits is a list: write each item as JSON, edits='{…}'",
+    ]);
     expect(read('count=9007199254740993').problems).toEqual(['count: expected an integer']);
   });
 
