@@ -6,10 +6,14 @@
 import { delimiter, dirname, join } from 'node:path';
 
 /** Changes `PATH` of the environment. */
-export function addOwnPrograms(env: NodeJS.ProcessEnv): void {
-  const before = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+export function addOwnPrograms(env: Record<string, string | undefined>): void {
+  // A copy of the environment of Windows has `Path`, and no other spelling of it.
+  const name = Object.hasOwn(env, 'PATH') ? 'PATH' : (Object.keys(env).find(isPath) ?? 'PATH');
+  const before = (env[name] ?? '').split(delimiter).filter((folder) => folder !== '');
   const own = join(import.meta.dirname, 'bin');
   const node = dirname(process.execPath);
   const folders = [own, ...before.filter((folder) => folder !== own)];
-  env.PATH = [...folders, ...(folders.includes(node) ? [] : [node])].join(delimiter);
+  env[name] = [...folders, ...(folders.includes(node) ? [] : [node])].join(delimiter);
 }
+
+const isPath = (name: string): boolean => name.toUpperCase() === 'PATH';

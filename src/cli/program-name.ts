@@ -1,9 +1,9 @@
 // What whoever reads a help has to type: the program is called by the name by which it was started, `actor-gateway`,
-// `gateway-http` or `gateway-stdio`; else as it was typed, `node dist/main.js`.
+// `gateway-http` or `gateway-stdio` (with npx where it was npx that found it); else as it was typed, `node dist/main.js`.
 //
 // Texts of help say `actor-gateway`. This is the one place that says otherwise.
 
-import { basename, isAbsolute, relative } from 'node:path';
+import { basename, isAbsolute, relative, sep } from 'node:path';
 
 const NAMES = ['actor-gateway', 'gateway-http', 'gateway-stdio'];
 
@@ -11,7 +11,9 @@ const NAMES = ['actor-gateway', 'gateway-http', 'gateway-stdio'];
 export function programName(): string {
   const [, script = ''] = process.argv;
   const name = basename(script);
-  if (NAMES.includes(name)) return name;
+  // Where npm links programs no shell looks, but npx does.
+  if (NAMES.includes(name))
+    return script.includes(`${sep}node_modules${sep}.bin${sep}`) ? `npx ${name}` : name;
   if (name === 'start.mjs' && process.env.npm_lifecycle_event === 'start') return 'npm start --';
   const fromHere = relative(process.cwd(), script);
   const isInside = fromHere !== '' && !fromHere.startsWith('..') && !isAbsolute(fromHere);

@@ -3,6 +3,7 @@
 import { Gateway, type GatewayOptions } from '../../actors/gateway/gateway.ts';
 import { silentLog } from '../../actors/log.ts';
 import { loadConfig } from '../../config/load-config.ts';
+import { addOwnPrograms } from '../own-programs.ts';
 import { version } from '../version.ts';
 
 /**
@@ -13,7 +14,9 @@ export async function openGateway(
   file: string,
   options: Partial<Pick<GatewayOptions, 'environment' | 'log' | 'state' | 'parts'>> = {},
 ): Promise<Gateway> {
-  const { environment = process.env } = options;
+  // A copy: the variables of the program that embeds it stay as they are.
+  const environment = { ...(options.environment ?? process.env) };
+  addOwnPrograms(environment);
   const { config, catalog, secrets } = await loadConfig(file, environment);
   const gateway = new Gateway({
     log: silentLog,

@@ -62,7 +62,7 @@ export async function importServers(args: readonly string[], version: string): P
       declare: (command) =>
         command
           .argument('[file]', "a client's file, or a catalog")
-          .option('--from <client>', 'the files of this client alone')
+          .option('--from <client>', `the files of this client alone: ${clientIds.join(', ')}`)
           .option('-o, --output <file>', `where to write (default: ${USUAL_OUTPUT})`)
           .option('--force', 'replace the file that is there')
           .option('--json', 'print the result as JSON'),

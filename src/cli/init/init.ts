@@ -3,6 +3,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseListenAddr, urlOf } from '../../../config/gateway-file/listen-addr.ts';
 import { UsageError } from '../api/target-options.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
@@ -92,7 +93,7 @@ function nextSteps(folder: string, { files, listen, hasTriggers, hasKey, isImpor
     `  actor-gateway ${first} --config ${config}`,
     ...(hasTriggers ? ['The webhook answers:', `  ${sampleRequest(listen)}`] : []),
     'A client that is to use this gateway:',
-    '  actor-gateway connect',
+    `  actor-gateway connect${listen === defaults.listen ? '' : ` --url ${urlOf(parseListenAddr(listen))}`}`,
   ];
   return asInvoked(lines.join('\n'));
 }

@@ -81,12 +81,20 @@ test('runs by each of its names, and serves with the fast HTTP server, where Nod
   expect(await closed).toEqual([0, null]);
 });
 
-test('is a library of the program that installed it', async () => {
+test('is a library of the program that installed it, also with the files that init writes', async () => {
+  const bin = join(app, 'node_modules', '.bin', 'actor-gateway');
+  const made = await run(bin, ['init', '--yes', 'made'], { cwd: app });
+  expect(made.stdout).toContain('  npx actor-gateway --config made/gateway.yaml\n');
   const program = `import { openGateway } from 'actor-gateway';
     const gateway = await openGateway('gateway.yaml');
     const { content } = await gateway.call('files', 'list_directory', { path: '.' });
     console.log(content[0].text);
-    await gateway.stop();`;
+    await gateway.stop();
+    const made = await openGateway('made/gateway.yaml');
+    const hello = await made.call('files', 'read_text_file', { path: 'hello.txt' });
+    console.log(hello.content[0].text);
+    await made.stop();`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: app });
   expect(stdout).toContain('[FILE] catalog.yaml');
+  expect(stdout).toContain('Hello from the files of the gateway.');
 });
