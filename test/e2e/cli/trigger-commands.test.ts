@@ -480,13 +480,13 @@ describe('the command line of the commands', () => {
         expect.stringMatching(new RegExp(`^ {2}${name} \\w+ `, 'm')),
       ]);
       // A plural alone is its list.
-    const isListed = /^ {2}\w+ list /m.test(help.stdout);
-    const none = isListed ? await run(name) : await runMain([name]);
-    expect([none.code, none.stderr]).toEqual(
-      isListed ? [0, ''] : [2, expect.stringContaining(`${name} needs a word`)],
-    );
-    if (isListed) expect(none.stdout).toBe((await run(name, 'list')).stdout);
-    expect((await runMain(['--help'])).stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+      const isListed = /^ {2}\w+ list /m.test(help.stdout);
+      const none = isListed ? await run(name) : await runMain([name]);
+      expect([none.code, none.stderr]).toEqual(
+        isListed ? [0, ''] : [2, expect.stringContaining(`${name} needs a word`)],
+      );
+      if (isListed) expect(none.stdout).toBe((await run(name, 'list')).stdout);
+      expect((await runMain(['--help'])).stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
     },
   );
 
