@@ -61,10 +61,16 @@ describe('the format', () => {
       fc.property(fc.array(line, { maxLength: 6 }), fc.constantFrom('\n', '\r\n'), (lines, end) => {
         const text = lines.map((each) => each + end).join('');
         const { values, problems } = parsed(text);
+        // Behind a value of blanks alone some versions of Node 22 take the next line for it.
+        if (lines.some((each) => /= +$/.test(each))) return;
         if (problems.length === 0) expect(values).toEqual({ ...parseEnv(text) });
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test('a value of blanks alone is empty, and the next line is one of its own', () => {
+    expect(parsed('A= \nB=1\nC= \n')).toEqual({ values: { A: '', B: '1', C: '' }, problems: [] });
   });
 
   test('what is no assignment is an error with its place, and nothing of the text is repeated', () => {
