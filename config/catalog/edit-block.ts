@@ -15,6 +15,7 @@ import {
   type Refusal,
   startOf,
 } from './catalog-text.ts';
+import type { FilesWords } from './dialects/entry-in-their-words.ts';
 
 /** The mapping of servers, which may be empty, and the pair whose value it is. */
 export interface BlockList {
@@ -74,15 +75,15 @@ export function removeFromBlock(text: string, { items, owner }: BlockList, pair:
   return [{ start: empty, end: empty, text: ' {}' }, cut];
 }
 
-/** `enabled: false` as the first line of an entry that does not say whether it is on. */
-export function switchOffInBlock(text: string, entry: YAMLMap): Cut[] | Refusal {
+/** `enabled: false`, or as the file says that, as the first line of an entry that does not say whether it is on. */
+export function switchOffInBlock(text: string, entry: YAMLMap, off: FilesWords['off']): Cut[] | Refusal {
   const first = entry.items[0];
   const at = first === undefined ? 0 : startOf(first as Pair);
   const start = lineStart(text, at);
   const indent = text.slice(start, at);
   if (first === undefined || indent.trim() !== '')
     return { refusal: 'the entry begins in the middle of a line' };
-  return [{ start, end: start, text: `${indent}enabled: false${lineBreakOf(text)}` }];
+  return [{ start, end: start, text: `${indent}${off}${lineBreakOf(text)}` }];
 }
 
 /** The lines of a new entry, with a line break at their end. */

@@ -1,16 +1,22 @@
 // One change of a catalog's text: a server more or less, or one that is switched. What is not touched stays byte for byte, since the
 // text is cut at the positions of the parsed tree and never written anew.
 //
+// The file of a client is edited in its own words (config/catalog/dialects/entry-in-their-words.ts), comments and all.
+//
 // ED1  the edited text says what was meant: it is parsed again, and differs from the text before in that one server alone.
 //      Otherwise there is a refusal, and no text.
+// ED2  comments outside of that server stay.
 
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, type Pair, parseDocument, type YAMLMap } from 'yaml';
+import { type Span, withYamlComments } from '../reader/json-comments.ts';
 import { hasError } from '../reader/problem.ts';
 import { SourceFile } from '../reader/source-file.ts';
 import { plainValue } from '../reader/yaml-members.ts';
 import { parseYamlTree } from '../reader/yaml-tree.ts';
-import { type Cut, cutText, keyOf, lineBreakOf, type Refusal } from './catalog-text.ts';
+import { type Cut, cutText, endOf, keyOf, lineBreakOf, type Refusal, startOf } from './catalog-text.ts';
+import { clientKeys } from './dialects/dialect.ts';
+import { type FilesWords, wordsOf } from './dialects/entry-in-their-words.ts';
 import { addToBlock, type EntryToWrite, linesOf, removeFromBlock, switchOffInBlock } from './edit-block.ts';
 import { addToFlow, removeFromFlow, switchOffInFlow } from './edit-flow.ts';
 
@@ -26,29 +32,48 @@ export type CatalogEdit =
   | { readonly do: 'switch'; readonly name: string; readonly isEnabled: boolean };
 
 /** Keys under which servers stand, the strongest first. */
-const listKeys = ['servers', 'mcpServers'];
+const listKeys = ['servers', ...clientKeys];
 
-/** The edited text, which is the same where nothing is to be done. */
-export function editCatalog(text: string, edit: CatalogEdit): string | Refusal {
-  const before = plainOf(text);
+/** The edited text, which is the same where nothing is to be done. `path` tells whose file it is. */
+export function editCatalog(text: string, given: CatalogEdit, path = ''): string | Refusal {
+  const source = new SourceFile(path, text);
+  const before = plainOf(source);
   if (before === undefined) return refused('its syntax is wrong; --check tells where');
-  const list = findList(text);
+  const words = wordsOf(source);
+  const edit = given.do === 'add' ? { ...given, entry: words.entry(given.entry) } : given;
+  const { text: yaml, comments } = withYamlComments(source);
+  const list = findList(yaml);
   const known = list === undefined ? [] : list.map.items.map(keyOf);
   if (edit.do === 'add' && known.includes(edit.name) && edit.isReplacing !== true)
     return refused(`it has a server ${edit.name} already`);
   if (edit.do !== 'add' && !known.includes(edit.name)) return refused(`it has no server ${edit.name}`);
-  const cuts = cutsFor(text, list, edit);
+  const cuts = cutsFor(yaml, list, edit, words.off);
   if (!Array.isArray(cuts)) return cuts as Refusal;
   const after = cutText(text, cuts);
-  if (cuts.length > 0 && !isAsMeant(before, plainOf(after), edit))
+  const own = list?.map.items.find((item) => keyOf(item) === edit.name);
+  if (
+    cuts.length > 0 &&
+    (!isAsMeant(before, plainOf(new SourceFile(path, after)), edit, words.off) ||
+      isCommentTouched(cuts, comments, own))
+  )
     return refused('it is written in a way that cannot be edited without other changes; edit it by hand');
   return after;
 }
 
 /** The names of the servers as the text has them, in its order; empty for one that cannot be read. */
-export function serverNames(text: string): readonly string[] {
-  if (plainOf(text) === undefined) return [];
-  return findList(text)?.map.items.map(keyOf) ?? [];
+export function serverNames(text: string, path = ''): readonly string[] {
+  const source = new SourceFile(path, text);
+  if (plainOf(source) === undefined) return [];
+  return findList(withYamlComments(source).text)?.map.items.map(keyOf) ?? [];
+}
+
+/** Of other servers, or of none (ED2). */
+function isCommentTouched(cuts: readonly Cut[], comments: readonly Span[], own: Pair | undefined): boolean {
+  const [from, to] = own === undefined ? [0, 0] : [startOf(own), endOf(own)];
+  const others = comments.filter(({ start, end }) => start < from || end > to);
+  return cuts.some((cut) =>
+    others.some(({ start, end }) => cut.start < end && (cut.end > start || cut.start > start)),
+  );
 }
 
 interface ServerList {
@@ -69,7 +94,12 @@ function findList(text: string): ServerList | undefined {
   return undefined;
 }
 
-function cutsFor(text: string, list: ServerList | undefined, edit: CatalogEdit): Cut[] | Refusal {
+function cutsFor(
+  text: string,
+  list: ServerList | undefined,
+  edit: CatalogEdit,
+  off: FilesWords['off'],
+): Cut[] | Refusal {
   if (list === undefined) return edit.do === 'add' ? addFirst(text, edit) : refused('it has no servers');
   const { map, owner } = list;
   const block = { items: map.items, owner };
@@ -88,7 +118,9 @@ function cutsFor(text: string, list: ServerList | undefined, edit: CatalogEdit):
   const said = switched(text, pair.value, edit.isEnabled);
   if (said !== undefined) return said;
   if (edit.isEnabled) return [];
-  return pair.value.flow === true ? switchOffInFlow(text, pair.value) : switchOffInBlock(text, pair.value);
+  return pair.value.flow === true
+    ? switchOffInFlow(text, pair.value, off)
+    : switchOffInBlock(text, pair.value, off);
 }
 
 /** Where the entry says already whether it is on; undefined where it does not. */
@@ -155,13 +187,13 @@ function parsed(text: string): Document {
 }
 
 /** What JSON would have in its place; undefined where the syntax is wrong. */
-function plainOf(text: string): unknown {
-  const { root, problems, isBroken } = parseYamlTree(new SourceFile('', text));
+function plainOf(source: SourceFile): unknown {
+  const { root, problems, isBroken } = parseYamlTree(source);
   if (isBroken || hasError(problems)) return undefined;
   return root === undefined ? null : plainValue(root);
 }
 
-function isAsMeant(before: unknown, after: unknown, edit: CatalogEdit): boolean {
+function isAsMeant(before: unknown, after: unknown, edit: CatalogEdit, off: FilesWords['off']): boolean {
   const root = isRecord(before) ? { ...before } : {};
   const key =
     listKeys.find((each) => isRecord(root[each])) ?? listKeys.find((each) => each in root) ?? 'servers';
@@ -171,16 +203,18 @@ function isAsMeant(before: unknown, after: unknown, edit: CatalogEdit): boolean 
   else
     servers[edit.name] = {
       ...(servers[edit.name] as object),
-      ...switchOf(servers[edit.name], edit.isEnabled),
+      ...switchOf(servers[edit.name], edit.isEnabled, off),
     };
   return isDeepStrictEqual(after, { ...root, [key]: servers });
 }
 
-function switchOf(entry: unknown, isEnabled: boolean): object {
+function switchOf(entry: unknown, isEnabled: boolean, off: FilesWords['off']): object {
   const has = (key: string) => isRecord(entry) && Object.hasOwn(entry, key);
+  if (!has('disabled') && !has('enabled'))
+    return off.startsWith('d') ? { disabled: !isEnabled } : { enabled: isEnabled };
   return {
     ...(has('disabled') ? { disabled: !isEnabled } : {}),
-    ...(has('enabled') || !has('disabled') ? { enabled: isEnabled } : {}),
+    ...(has('enabled') ? { enabled: isEnabled } : {}),
   };
 }
 

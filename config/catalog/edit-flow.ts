@@ -12,6 +12,7 @@ import {
   type Refusal,
   startOf,
 } from './catalog-text.ts';
+import type { FilesWords } from './dialects/entry-in-their-words.ts';
 
 /** A member behind the others, or in the place of one of them. */
 export function addToFlow(
@@ -89,14 +90,14 @@ export function removeFromFlow(text: string, map: YAMLMap, pair: Pair): Cut[] {
   return [...cuts, { start: from, end: behind, text: '' }];
 }
 
-/** `enabled: false` before the other fields of an entry. */
-export function switchOffInFlow(text: string, entry: YAMLMap): Cut[] | Refusal {
+/** `enabled: false`, or as the file says that, before the other fields of an entry. */
+export function switchOffInFlow(text: string, entry: YAMLMap, off: FilesWords['off']): Cut[] | Refusal {
   const [open = 0] = entry.range ?? [];
   const first = entry.items[0] as Pair | undefined;
   if (first === undefined) return { refusal: 'the entry is empty' };
   const at = startOf(first);
   const gap = text.slice(open + 1, at);
-  const word = text[at] === '"' ? '"enabled": false' : 'enabled: false';
+  const word = text[at] === '"' ? off.replace(/\w+/, '"$&"') : off;
   const space = gap.trim() !== '' ? ' ' : gap === '' ? ' ' : gap;
   return [{ start: at, end: at, text: `${word},${space}` }];
 }

@@ -137,7 +137,7 @@ function checkId(reader: SchemaReader, { key }: YamlPair, path: string): string 
 }
 
 /** A name as an id, as far as one can be made of it. */
-function plainId(name: string): string {
+export function plainId(name: string): string {
   return name
     .normalize('NFKD')
     .replace(/\p{Mark}/gu, '')

@@ -1,5 +1,6 @@
 // `remove`, `enable` and `disable`: one server of the catalog less, or switched.
 
+import { plainId } from '../../../config/catalog/read-catalog.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import {
@@ -24,7 +25,7 @@ const words = { remove: 'removed', enable: 'enabled', disable: 'disabled' } as c
 const notes = {
   remove: 'Comments above it stay, and what .env has for it.',
   enable: 'A running gateway starts it, and its tools are told.',
-  disable: 'Its entry stays, with enabled: false.',
+  disable: 'Its entry stays, with enabled: false, or disabled: true where the file of a client says it so.',
 };
 
 /** Gives the exit code. */
@@ -54,11 +55,13 @@ export async function changeServer(
 async function changed(name: keyof typeof words, options: Options): Promise<number> {
   const { id } = options;
   const file = await CatalogFile.open(await findCatalog(options, process.env));
-  file.refuseUnknown(id);
+  const server = file.nameOf(id);
   const isChanged = await file.change(
-    name === 'remove' ? { do: 'remove', name: id } : { do: 'switch', name: id, isEnabled: name === 'enable' },
+    name === 'remove'
+      ? { do: 'remove', name: server }
+      : { do: 'switch', name: server, isEnabled: name === 'enable' },
   );
   const did: Outcome['did'] = isChanged ? words[name] : 'nothing';
-  const after = await tellGateway(options, file.place, name === 'enable' ? id : undefined);
-  return tell({ server: id, did, file, after }, options.isJson);
+  const after = await tellGateway(options, file.place, name === 'enable' ? plainId(server) : undefined);
+  return tell({ server, did, file, after }, options.isJson);
 }

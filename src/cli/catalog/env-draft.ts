@@ -6,8 +6,8 @@ import { SourceFile } from '../../../config/reader/source-file.ts';
 import type { Environment } from '../../../config/reader/substitute.ts';
 
 export class EnvDraft {
-  readonly #before: string;
-  readonly #environment: Environment;
+  #before: string;
+  #environment: Environment;
   readonly #added: Record<string, string> = {};
 
   /** `text` is the file's, and `environment` what references are read with, that text included. */
@@ -37,13 +37,25 @@ export class EnvDraft {
     return Object.keys(this.#added);
   }
 
+  /** Whether the same can be added to another text of the file, which it then is. */
+  canFollow(text: string): boolean {
+    const { values } = parseEnvText(new SourceFile('', text));
+    const isFree = ([name, value]: [string, string]) => (values[name] ?? value) === value;
+    if (!Object.entries(this.#added).every(isFree)) return false;
+    this.#before = text;
+    this.#environment = { ...values, ...this.#environment };
+    return true;
+  }
+
   get environment(): Environment {
     return { ...this.#environment, ...this.#added };
   }
 
   /** The file with them at its end. */
   get text(): string {
-    const lines = Object.entries(this.#added).map(([name, value]) => `${lineFor(name, value) ?? ''}\n`);
+    const { values } = parseEnvText(new SourceFile('', this.#before));
+    const missing = Object.entries(this.#added).filter(([name]) => values[name] === undefined);
+    const lines = missing.map(([name, value]) => `${lineFor(name, value) ?? ''}\n`);
     const gap = this.#before === '' || this.#before.endsWith('\n') ? '' : '\n';
     return lines.length === 0 ? this.#before : this.#before + gap + lines.join('');
   }

@@ -3,7 +3,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CatalogEdit, editCatalog } from '../../../../config/catalog/edit-catalog.ts';
+import { checkCatalog } from '../../../../config/catalog/check-catalog.ts';
+import { type CatalogEdit, editCatalog, serverNames } from '../../../../config/catalog/edit-catalog.ts';
 import { readCatalog } from '../../../../config/catalog/read-catalog.ts';
 import { SchemaReader } from '../../../../config/reader/schema-reader.ts';
 import { SecretValues } from '../../../../config/reader/secret-values.ts';
@@ -271,3 +272,114 @@ describe('a change of a catalog (ED1)', () => {
 
 /** A comment behind a server between braces stays. */
 const noteOf = (text: string) => (text.endsWith(' # about it') ? ' # about it' : '');
+
+describe('a change of the file of a client', () => {
+  const remark = (indent: string) =>
+    fc.constantFrom('', `${indent}// about "it": {\n`, `${indent}/* one\n${indent}   two } */\n`, '\n');
+  const behind = fc.constantFrom('', ' // mine', ' /* mine */');
+  const clientFile = fc.record({
+    ids: ids.filter((each) => each.length > 1),
+    place: fc.constantFrom(
+      ['/h/.config/zed/settings.json', 'context_servers'] as const,
+      ['/h/project/.vscode/mcp.json', 'servers'] as const,
+      ['/h/.cursor/mcp.json', 'mcpServers'] as const,
+      ['/h/x/cline_mcp_settings.json', 'mcpServers'] as const,
+      ['/h/.gemini/settings.json', 'mcpServers'] as const,
+      ['/h/.codeium/windsurf/mcp_config.json', 'mcpServers'] as const,
+    ),
+    head: fc.constantFrom('', '// settings\n', '/* of\nmine */\n'),
+    before: remark('    '),
+    end: behind,
+    inner: behind,
+    hasComma: fc.boolean(),
+    eol: fc.constantFrom('\n', '\r\n'),
+  });
+  type ClientFile = typeof clientFile extends fc.Arbitrary<infer T> ? T : never;
+  const written = ({ ids: names, place: [, key], head, before, end, inner, hasComma, eol }: ClientFile) => {
+    const servers = names.map((id, at) => {
+      const comma = at < names.length - 1 || hasComma ? ',' : '';
+      return `${before}    "${id}": {${inner}\n      "command": "${id}", // it's\n    }${comma}${end}\n`;
+    });
+    const text = `${head}{\n  "theme": "dark", // not light\n  "${key}": {\n${servers.join('')}    // the last\n  },\n}\n`;
+    return text.replaceAll('\n', eol);
+  };
+  const comments = (text: string) => text.match(/(?<!:)\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g) ?? [];
+  const read = (text: string, path: string) => {
+    const { catalog, problems } = checkCatalog(new SourceFile(path, text), {});
+    expect(problems.filter(({ severity }) => severity === 'error')).toEqual([]);
+    return { ...catalog.servers };
+  };
+
+  test('keeps its comments, and is read by the gateway as it was meant (ED1, ED2)', () => {
+    fc.assert(
+      fc.property(clientFile, fc.nat(), fc.boolean(), (file, index, isRemote) => {
+        const [path] = file.place;
+        const text = written(file);
+        const servers = read(text, path);
+        expect(serverNames(text, path)).toEqual(file.ids);
+        const apply = (given: string, edit: CatalogEdit) => {
+          const after = editCatalog(given, edit, path);
+          if (typeof after !== 'string') throw new Error(`${after.refusal}\n${given}`);
+          return after;
+        };
+        const entry = isRemote
+          ? { url: 'https://a.test/mcp', headers: { Authorization: ['Bearer $', '{T}'].join('') } }
+          : { command: 'new', args: ['a'], env: { T: ['$', '{T}'].join('') } };
+        const more = apply(text, { do: 'add', name: 'new', entry });
+        expect(comments(more)).toEqual(comments(text));
+        const all = read(more, path);
+        expect(without(all, 'new')).toEqual(servers);
+        expect(all.new).toMatchObject(isRemote ? { runtime: 'http', url: entry.url } : { command: 'new' });
+        expect(apply(more, { do: 'remove', name: 'new' })).toBe(text);
+
+        const id = file.ids[index % file.ids.length] as string;
+        const off = apply(text, { do: 'switch', name: id, isEnabled: false });
+        expect(comments(off)).toEqual(comments(text));
+        expect(read(off, path)).toEqual({ ...servers, [id]: { ...servers[id], enabled: false } });
+        const isDisabling = /cline|windsurf/.test(path);
+        expect(off).toContain(isDisabling ? '"disabled": true' : '"enabled": false');
+        expect(read(apply(off, { do: 'switch', name: id, isEnabled: true }), path)).toEqual(servers);
+
+        const less = apply(text, { do: 'remove', name: id });
+        expect(read(less, path)).toEqual(without(servers, id));
+        const own = comments(`${file.inner}\n// it's`).length;
+        expect(comments(less)).toHaveLength(comments(text).length - own);
+      }),
+      run,
+    );
+  });
+
+  test('speaks as that client does', () => {
+    const added = (path: string, text: string, entry: Record<string, unknown>) => {
+      const after = editCatalog(text, { do: 'add', name: 'n', entry }, path);
+      return Object.values(JSON.parse(after as string) as Record<string, { n: object }>)[0]?.n;
+    };
+    const remote = { url: 'https://a.test/mcp', headers: { A: ['$', '{T}'].join('') } };
+    const old = { url: 'https://a.test/sse', runtime: 'sse' };
+    const inEnv = { A: ['$', '{env:T}'].join('') };
+    const vsCode = '/p/.vscode/mcp.json';
+    expect(added(vsCode, '{"servers":{}}', remote)).toEqual({ ...remote, type: 'http', headers: inEnv });
+    expect(added(vsCode, '{"servers":{}}', { command: 'x' })).toEqual({ type: 'stdio', command: 'x' });
+    const empty = '{"mcpServers":{}}';
+    expect(added('/h/mcp_config.json', empty, remote)).toEqual({ serverUrl: remote.url, headers: inEnv });
+    expect(added('/h/.gemini/settings.json', empty, remote)).toEqual({
+      httpUrl: remote.url,
+      headers: remote.headers,
+    });
+    expect(added('/h/.gemini/settings.json', empty, old)).toEqual({ url: old.url });
+    expect(added('/h/cline_mcp_settings.json', empty, remote)).toEqual({ ...remote, type: 'streamableHttp' });
+    expect(added('/h/other.json', empty, old)).toEqual({ type: 'sse', url: old.url });
+    expect(added('/h/catalog.json', '{"servers":{}}', old)).toEqual(old);
+  });
+
+  test('is refused where a comment would go with it that is not its own', () => {
+    const text = '{"mcpServers": {/* of a */ "a": {"command": "x"}, "b": {"command": "y"}}}';
+    expect(editCatalog(text, { do: 'remove', name: 'a' }, '/c.json')).toBe(
+      '{"mcpServers": {/* of a */ "b": {"command": "y"}}}',
+    );
+    const last = '{"mcpServers": {"a": {"command": "x"}, /* of b */ "b": {"command": "y"}}}';
+    expect(editCatalog(last, { do: 'remove', name: 'b' }, '/c.json')).toMatchObject({
+      refusal: expect.stringContaining('edit it by hand'),
+    });
+  });
+});
