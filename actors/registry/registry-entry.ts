@@ -32,6 +32,7 @@ export interface RegistryPackage {
   readonly registryBaseUrl?: string;
   readonly identifier: string;
   readonly version?: string;
+  readonly fileSha256?: string;
   readonly runtimeHint?: string;
   readonly transport: string;
   readonly runtimeArguments: readonly RegistryArgument[];
@@ -91,6 +92,7 @@ function readPackage(given: unknown): RegistryPackage[] {
       ...some('registryBaseUrl', rest.registryBaseUrl),
       ...some('version', rest.version),
       ...some('runtimeHint', rest.runtimeHint),
+      ...(/^[a-f0-9]{64}$/.test(String(rest.fileSha256)) ? some('fileSha256', rest.fileSha256) : {}),
       runtimeArguments: list(rest.runtimeArguments).flatMap(readArgument),
       packageArguments: list(rest.packageArguments).flatMap(readArgument),
       environmentVariables: list(rest.environmentVariables).flatMap(readNamed),

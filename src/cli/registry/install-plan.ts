@@ -3,7 +3,6 @@
 //
 // RGP1  whatever comes from a registry is text: a `${NAME}` in it is written so that no variable of the operator's comes out of it.
 //      References in a new entry are those to secrets that were given, and those that the user has given as an answer.
-// RGP2  identifiers and versions are those of packages: none of them is an option of the program that runs it.
 
 import type {
   NamedInput,
@@ -14,6 +13,16 @@ import type {
   RegistryRemote,
 } from '../../../actors/registry/registry-entry.ts';
 import type { EntryToWrite } from '../../../config/catalog/edit-block.ts';
+import {
+  anyMachine,
+  byHand,
+  commandLine,
+  type InstallingMachine,
+  inheritedBy,
+  isPackage,
+  literal,
+  programFor,
+} from './package-command.ts';
 import {
   type Answers,
   isOwnReference,
@@ -46,44 +55,29 @@ export interface Plans {
 }
 
 /** All ways to have the server, as the entry orders them: packages, then addresses, of these the newer transport first. */
-export function plansFor({ packages, remotes }: RegistryEntry): Plans {
+export function plansFor({ packages, remotes }: RegistryEntry, machine = anyMachine): Plans {
   const newerFirst = [...remotes].sort((a, b) => Number(a.type === 'sse') - Number(b.type === 'sse'));
-  const all = [...packages.map(planForPackage), ...newerFirst.map(planForRemote)];
+  const all = [...packages.map((each) => planForPackage(each, machine)), ...newerFirst.map(planForRemote)];
   return {
     plans: all.filter((each) => typeof each !== 'string'),
     others: all.filter((each) => typeof each === 'string'),
   };
 }
 
-const runners: Readonly<Record<string, { readonly program: string; readonly hints: readonly string[] }>> = {
-  npm: { program: 'npx', hints: ['npx'] },
-  pypi: { program: 'uvx', hints: ['uvx'] },
-  oci: { program: 'docker', hints: ['docker', 'podman'] },
-};
-
-const identifiers: Readonly<Record<string, RegExp>> = {
-  npm: /^(?:@[\w~-][\w.~-]*\/)?[\w~][\w.~-]*$/,
-  pypi: /^[A-Za-z0-9][\w.-]*$/,
-  oci: /^[A-Za-z0-9][\w.:/@-]*$/,
-};
-
-function planForPackage(given: RegistryPackage): Plan | string {
-  const { registryType: kind, identifier, version, transport, runtimeHint, registryBaseUrl } = given;
+function planForPackage(given: RegistryPackage, machine: InstallingMachine): Plan | string {
+  const { registryType: kind, identifier, version, transport, registryBaseUrl } = given;
   const what = `${kind} package ${identifier}`;
-  const runner = runners[kind];
-  if (runner === undefined) return `${what}: packages of this kind are not installed by this command`;
+  if (!isPackage(given)) return `${what}: its name or its version is none of a package`;
+  const program = programFor(given, machine);
+  if (program === undefined) return `${what}: ${byHand(given)}`;
   if (transport !== 'stdio')
-    return `${what}: it listens at an address (${transport}); start it yourself, and add that address`;
-  const isName = identifiers[kind]?.test(identifier) === true;
-  if (!isName || (version !== undefined && !/^[A-Za-z0-9][\w.+!-]*$/.test(version)))
-    return `${what}: its name or its version is none of a package`;
+    return `${what}: it listens at an address (${transport}); start it yourself, and add that address: actor-gateway add NAME URL`;
   if (
     kind === 'pypi' &&
     registryBaseUrl !== undefined &&
     !/^https:\/\/pypi\.org(?:\/|$)/.test(registryBaseUrl)
   )
     return `${what}: it is in another index (${registryBaseUrl}), which this command does not use`;
-  const program = runner.hints.find((hint) => hint === runtimeHint) ?? runner.program;
   const questions = new Questions();
   const { runtimeArguments, packageArguments, environmentVariables } = given;
   for (const argument of [...runtimeArguments, ...packageArguments]) askArgument(questions, argument);
@@ -98,62 +92,20 @@ function planForPackage(given: RegistryPackage): Plan | string {
       const env = writer.named(environmentVariables);
       const args = commandLine(
         given,
+        program,
         writer.args(runtimeArguments),
         writer.args(packageArguments),
         Object.keys(env),
       );
-      return { command: program, args, ...(Object.keys(env).length === 0 ? {} : { env }) };
+      const inherited = inheritedBy(given, machine);
+      return {
+        command: program,
+        args,
+        ...(Object.keys(env).length === 0 ? {} : { env }),
+        ...(inherited.length === 0 ? {} : { inherit_env: inherited }),
+      };
     },
   };
-}
-
-function commandLine(
-  { registryType, identifier, version, registryBaseUrl }: RegistryPackage,
-  runtime: readonly string[],
-  own: readonly string[],
-  variables: readonly string[],
-): string[] {
-  // Some entries name the package among the arguments as well.
-  const rest = runtime.filter((word) => word !== identifier && !word.startsWith(`${identifier}@`));
-  if (registryType === 'npm') {
-    const yes = rest.some((word) => word === '-y' || word === '--yes') ? [] : ['-y'];
-    const isOther =
-      registryBaseUrl !== undefined && !/^https:\/\/registry\.npmjs\.org(?:\/|$)/.test(registryBaseUrl);
-    const from = isOther ? [`--registry=${literal(registryBaseUrl)}`] : [];
-    return [
-      ...yes,
-      ...from,
-      ...rest,
-      version === undefined ? identifier : `${identifier}@${version}`,
-      ...own,
-    ];
-  }
-  if (registryType === 'pypi')
-    return [...rest, version === undefined ? identifier : `${identifier}==${version}`, ...own];
-  const given = rest[0] === 'run' ? rest.slice(1) : rest;
-  const usual = ['-i', '--rm'].filter((option) => !given.includes(option));
-  return [
-    'run',
-    ...usual,
-    ...given,
-    ...variables.flatMap((name) => ['-e', name]),
-    imageOf(identifier, version, registryBaseUrl),
-    ...own,
-  ];
-}
-
-/** Older entries have the host and the version apart. */
-function imageOf(
-  identifier: string,
-  version: string | undefined,
-  registryBaseUrl: string | undefined,
-): string {
-  const [first = ''] = identifier.split('/');
-  const hasHost = identifier.includes('/') && /[.:]|^localhost$/.test(first);
-  const host = /^https?:\/\/([\w.-]+(?::\d+)?)/.exec(registryBaseUrl ?? '')?.[1];
-  const image = hasHost || host === undefined || host === 'docker.io' ? identifier : `${host}/${identifier}`;
-  const hasVersion = image.includes('@') || /:[^/]*$/.test(image);
-  return hasVersion || version === undefined ? image : `${image}:${version}`;
 }
 
 function planForRemote(remote: RegistryRemote): Plan | string {
@@ -214,9 +166,6 @@ const namesIn = (template: string): readonly string[] =>
   [...template.matchAll(variable)].map(([, name = '']) => name);
 
 const variable = /\{([^{}\s]+)\}/g;
-
-/** Text in which nothing is a reference. */
-const literal = (text: string): string => text.replaceAll('${', () => '$${');
 
 /** What is written, from the answers. */
 class Writer {

@@ -28,6 +28,7 @@ import { isOnPath } from '../commands/unstartable.ts';
 import { complain } from '../views/output.ts';
 import { printable } from '../views/terminal-text.ts';
 import { type Kind, kinds, type Plan, plansFor } from './install-plan.ts';
+import { whereFrom } from './package-command.ts';
 import { type Answers, describe, faultOf, missingOf, type Question, questionName } from './questions.ts';
 import { asking, registryHelp } from './search-registry.ts';
 import { canAsk, TerminalQuestions } from './terminal-questions.ts';
@@ -169,17 +170,19 @@ function warnOf(entry: RegistryEntry): void {
 
 /** The first way whose program is there. Throws ApiProblem where there is none at all. */
 function chosen(entry: RegistryEntry, from: Kind | undefined): Plan {
-  const { plans, others } = plansFor(entry);
+  const hasProgram = (program: string) => isOnPath(program, process.env);
+  const hasVariable = (name: string) => (process.env[name] ?? '') !== '';
+  const { plans, others } = plansFor(entry, { hasProgram, hasVariable });
   const wanted = plans.filter(({ kind }) => from === undefined || kind === from);
-  const plan =
-    wanted.find(({ program }) => program === undefined || isOnPath(program, process.env)) ?? wanted[0];
+  const plan = wanted.find(({ program }) => program === undefined || hasProgram(program)) ?? wanted[0];
   if (plan === undefined) {
     const has = plans.map(({ kind }) => kind).join(', ') || 'none that can be used';
     const what = from === undefined ? 'cannot be installed' : `has no ${from}: there is ${has}`;
     throw new ApiProblem(`${entry.name} ${what}`, false, undefined, others.map(printable));
   }
-  if (plan.program !== undefined && !isOnPath(plan.program, process.env))
-    complain(`warning: there is no program ${plan.program} on PATH here`);
+  const { program } = plan;
+  if (program !== undefined && !hasProgram(program))
+    complain(`warning: there is no program ${program} on PATH here; ${whereFrom(program)}`);
   return plan;
 }
 

@@ -6,22 +6,26 @@ import { readEntry } from '../../../../actors/registry/registry-entry.ts';
 import { checkCatalog } from '../../../../config/catalog/check-catalog.ts';
 import { SourceFile } from '../../../../config/reader/source-file.ts';
 import { type Plan, plansFor } from '../../../../src/cli/registry/install-plan.ts';
+import { anyMachine } from '../../../../src/cli/registry/package-command.ts';
 import { type Answers, faultOf, missingOf, type Question } from '../../../../src/cli/registry/questions.ts';
 import {
   allEntries,
   bundled,
+  database,
   everything,
   everythingVersion,
   files,
   hosted,
+  onItsOwnHost,
+  otherKinds,
   type Published,
   weather,
 } from '../../../fixtures/registry/entries.ts';
 
-const plansOf = ({ server }: Published) => {
+const plansOf = ({ server }: Published, machine = anyMachine) => {
   const entry = readEntry({ server });
   if (entry === undefined) throw new Error('no entry');
-  return plansFor(entry);
+  return plansFor(entry, machine);
 };
 const planOf = (published: Published, at = 0) => plansOf(published).plans[at] as Plan;
 
@@ -99,12 +103,46 @@ describe('a package', () => {
     });
   });
 
+  test('that is an image is run by podman where that alone is there, and is told where its engine is', () => {
+    const machine = {
+      hasProgram: (name: string) => name === 'podman',
+      hasVariable: (name: string) => name === 'XDG_RUNTIME_DIR',
+    };
+    const [, plan] = plansOf(files, machine).plans;
+    expect(written(plan as Plan, { source_path: ['/srv'] })).toMatchObject({
+      command: 'podman',
+      args: expect.arrayContaining(['docker.io/example/filesystem:1.0.2']),
+      inherit_env: ['XDG_RUNTIME_DIR'],
+    });
+  });
+
+  test('has options of its runner and its own apart, with variables, choices and secrets', () => {
+    const plan = planOf(database);
+    expect(asksFor(plan)).toEqual(['db_type', 'database_name', 'DB_USERNAME', 'DB_PASSWORD']);
+    const answers = { db_type: ['mysql'], database_name: ['shop'], DB_USERNAME: ['ada'], DB_PASSWORD: ['p'] };
+    expect(written(plan, answers)).toEqual({
+      command: 'docker',
+      args: [
+        ...['run', '-i', '--rm', '--network=host', '-e', 'DB_TYPE=mysql'],
+        ...['-e', 'DB_USERNAME', '-e', 'DB_PASSWORD', '-e', 'SSL_MODE'],
+        ...['docker.io/example/database-manager:3.1.0', '--host=localhost', 'shop'],
+      ],
+      env: { DB_USERNAME: 'ada', DB_PASSWORD: '<DB_PASSWORD=p>', SSL_MODE: 'prefer' },
+    });
+  });
+
   test('of another kind, or that listens at an address, is not installed, and says why', () => {
     const { plans, others } = plansOf(bundled);
     expect(plans).toEqual([]);
     expect(others).toEqual([
-      expect.stringMatching(/^mcpb package .*not installed by this command/),
-      expect.stringMatching(/streamable-http.*start it yourself/),
+      expect.stringMatching(
+        /^mcpb package .*SHA-256 \(a{64}\).*manifest\.json: actor-gateway add NAME -- COMMAND$/,
+      ),
+      expect.stringMatching(/streamable-http.*start it yourself.*actor-gateway add NAME URL$/),
+    ]);
+    expect(plansOf(otherKinds).others).toEqual([
+      expect.stringMatching(/actor-gateway add NAME -- dnx Example\.SampleServer@0\.4\.0-beta --yes$/),
+      expect.stringMatching(/^cargo package .*install it as its maker says/),
     ]);
   });
 
@@ -114,6 +152,8 @@ describe('a package', () => {
     ['npm', 'good', '-x'],
     ['pypi', '-r evil.txt', '1'],
     ['oci', '--privileged', '1'],
+    ['nuget', 'A;B', '1'],
+    ['mcpb', 'https://example.com/$(x)', '1'],
   ])(
     'whose name or version is an option of its program is refused (RGP2): %s %s %s',
     (registryType, identifier, version) => {
@@ -137,6 +177,11 @@ describe('an address', () => {
       headers: { Authorization: 'Bearer <token=4711>', 'X-Region': 'eu' },
     });
     expect(written(plans[1] as Plan, {})).toEqual({ url: 'https://old.example.com/sse', runtime: 'sse' });
+    const own = planOf(onItsOwnHost);
+    expect(asksFor(own)).toEqual(['baseUrl']);
+    expect(written(own, { baseUrl: ['https://mcp.acme.test'] })).toEqual({
+      url: 'https://mcp.acme.test/mcp',
+    });
   });
 });
 
@@ -198,7 +243,12 @@ test('answers are held against format and choices, and a fault never repeats the
 test('what is written for every entry is a good catalog', () => {
   for (const published of allEntries)
     for (const plan of plansOf(published).plans) {
-      const answers = Object.fromEntries(missingOf(plan.questions, {}).map(({ name }) => [name, ['acme']]));
+      const answers = Object.fromEntries(
+        missingOf(plan.questions, {}).map(({ name }) => [
+          name,
+          [name === 'baseUrl' ? 'https://a.test' : 'acme'],
+        ]),
+      );
       const catalog = { servers: { it: plan.entry(answers, (name) => `\${${name.toUpperCase()}}`) } };
       const { problems } = checkCatalog(new SourceFile('/c.yaml', JSON.stringify(catalog)), {});
       expect(problems.filter(({ severity }) => severity === 'error')).toEqual([]);
