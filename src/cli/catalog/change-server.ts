@@ -1,8 +1,10 @@
 // `remove`, `enable` and `disable`: one server of the catalog less, or switched.
 
 import { plainId } from '../../../config/catalog/read-catalog.ts';
+import { ApiProblem } from '../api/api-client.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
+import { printable } from '../views/terminal-text.ts';
 import {
   type CatalogOptions,
   catalogHelp,
@@ -13,6 +15,7 @@ import {
 } from './catalog-options.ts';
 import { findCatalog } from './catalog-place.ts';
 import { CatalogFile } from './change-catalog.ts';
+import { namedElsewhere } from './named-elsewhere.ts';
 import { type Outcome, tell } from './outcome.ts';
 import { tellGateway } from './running-gateway.ts';
 
@@ -56,6 +59,7 @@ async function changed(name: keyof typeof words, options: Options): Promise<numb
   const { id } = options;
   const file = await CatalogFile.open(await findCatalog(options, process.env));
   const server = file.nameOf(id);
+  if (name === 'remove') await refuseNamed(server, file);
   const isChanged = await file.change(
     name === 'remove'
       ? { do: 'remove', name: server }
@@ -64,4 +68,16 @@ async function changed(name: keyof typeof words, options: Options): Promise<numb
   const did: Outcome['did'] = isChanged ? words[name] : 'nothing';
   const after = await tellGateway(options, file.place, name === 'enable' ? plainId(server) : undefined);
   return tell({ server, did, file, after }, options.isJson);
+}
+
+/** Throws ApiProblem where the gateway would not load what is left. */
+async function refuseNamed(server: string, { place }: CatalogFile): Promise<void> {
+  const lines = await namedElsewhere(plainId(server), place);
+  if (lines.length === 0) return;
+  throw new ApiProblem(
+    `${server} is named elsewhere; change that first, or disable it; nothing was written`,
+    false,
+    undefined,
+    lines.map(printable),
+  );
 }

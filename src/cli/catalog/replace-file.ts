@@ -8,6 +8,7 @@ import {
   chown,
   constants,
   type FileHandle,
+  lstat,
   open,
   realpath,
   rename,
@@ -35,10 +36,11 @@ export class ChangedMeanwhile extends ApiProblem {
 
 /** The text of a file, without a byte order mark; '' for one that is not there. Throws ApiProblem. */
 export async function readWhole(path: string): Promise<string> {
+  const isThere = (await lstat(path).catch(() => undefined)) !== undefined;
   const source = await readSourceFile(path);
   if (source instanceof SourceFile) return source.text;
-  if ((await stat(path).catch(() => undefined)) === undefined && source.reason === 'the file does not exist')
-    return '';
+  // A link that leads nowhere is something that somebody has meant.
+  if (!isThere && source.reason === 'the file does not exist') return '';
   throw new ApiProblem(`${path}: ${source.reason}`, false);
 }
 
