@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { testsApart, testsOnNodeHttp, turnOf } from './test/plan.ts';
+import { atLength, endToEnd, testsApart, testsOnNodeHttp, turnOf } from './test/plan.ts';
 
 const report = process.env.ACTOR_GATEWAY_TEST_REPORT;
-/** What `npm test` adds: the tests of HTTP once more, on the other filling. */
-const isWhole = process.env.ACTOR_GATEWAY_TESTS === 'whole';
+/** `npm test` leaves out what takes long, which `npm run test:long` runs, with the tests of HTTP on the other filling. */
+const { ACTOR_GATEWAY_TESTS: extent } = process.env;
+const long = atLength.map(endToEnd);
 const apart = testsApart();
 
 /** As usual (larger and slower files first), but known slow ones before all others. */
@@ -34,25 +35,33 @@ export default defineConfig({
     ...(report === undefined ? {} : { outputFile: { json: report } }),
     // In this order, that of their names: what comes last is quick and fills all workers to the end.
     projects: [
-      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
-      ...(isWhole
+      {
+        extends: true,
+        test: {
+          name: 'e2e',
+          include: extent === 'long' ? long : ['test/e2e/**/*.test.ts'],
+          exclude: extent === 'whole' ? long : [],
+        },
+      },
+      ...(extent === 'long'
         ? [
             {
               extends: true as const,
               test: { name: 'e2e on node:http', include: testsOnNodeHttp(), env: { GATEWAY_HTTP: 'node' } },
             },
           ]
-        : []),
-      { extends: true, test: { name: 'parts', include: apart } },
-      {
-        extends: true,
-        test: {
-          name: 'parts together',
-          include: ['test/*.test.ts', 'test/unit/**/*.test.ts', 'test/property/**/*.test.ts'],
-          exclude: apart,
-          isolate: false,
-        },
-      },
+        : [
+            { extends: true as const, test: { name: 'parts', include: apart } },
+            {
+              extends: true as const,
+              test: {
+                name: 'parts together',
+                include: ['test/*.test.ts', 'test/unit/**/*.test.ts', 'test/property/**/*.test.ts'],
+                exclude: apart,
+                isolate: false,
+              },
+            },
+          ]),
     ],
   },
 });

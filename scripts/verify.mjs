@@ -1,6 +1,6 @@
 // `npm test`: everything that must hold before a change lands, in the order of what fails fastest. Arguments go to the
-// test runner: `npm run verify -- test/unit`. Without any, the tests of HTTP run on both of its fillings; test/plan.ts has
-// the rule which those are. The checks before the tests know nothing of each other and share the processors; what they
+// test runner: `npm run verify -- test/unit`. With `--long` (`npm run test:long`) it is the tests that `npm test` leaves out: what is done
+// very often or for long, and the tests of HTTP on its other filling; test/plan.ts has the rule which those are. The checks before the tests know nothing of each other and share the processors; what they
 // say is shown when they are done.
 
 import { spawn } from 'node:child_process';
@@ -9,7 +9,8 @@ import { join, resolve } from 'node:path';
 const root = resolve(import.meta.dirname, '..');
 const bin = (name) => join(root, 'node_modules', name);
 const script = (name) => join(root, 'scripts', name);
-const chosen = process.argv.slice(2);
+const isLong = process.argv.includes('--long');
+const chosen = process.argv.slice(2).filter((argument) => argument !== '--long');
 const isWhole = chosen.length === 0;
 
 const checks = [
@@ -29,7 +30,7 @@ const checks = [
 const tests = {
   name: 'tests',
   args: [bin('vitest/vitest.mjs'), 'run', ...chosen],
-  env: isWhole ? { ACTOR_GATEWAY_TESTS: 'whole' } : {},
+  env: isWhole ? { ACTOR_GATEWAY_TESTS: isLong ? 'long' : 'whole' } : {},
 };
 
 const codes = await Promise.all(checks.map((check) => run(check, 'pipe')));

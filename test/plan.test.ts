@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  atLength,
   endToEnd,
   hasBothFillings,
   onOneFilling,
@@ -32,6 +33,12 @@ test('every end-to-end test runs on both fillings by itself, a second time, or i
 test('names only files that there are, and each once', () => {
   expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   expect(new Set(named).size).toBe(named.length);
+});
+
+test('what npm test leaves out are end-to-end tests that there are, each once', () => {
+  const all = testsIn('test/e2e');
+  expect(atLength.map(endToEnd).filter((file) => !all.includes(file))).toEqual([]);
+  expect(new Set(atLength).size).toBe(atLength.length);
 });
 
 test('what is said to need no gateway starts none', () => {

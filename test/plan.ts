@@ -178,6 +178,25 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/**
+ * End-to-end tests that `npm run test:long` runs, and `npm test` does not: they do a thing very often, or for long, whose single case
+ * other tests have. With them run the tests of HTTP on the other filling.
+ */
+export const atLength: readonly string[] = [
+  'agents/agent-killed-at-rows',
+  'agents/agent-memory',
+  'agents/agent-runs-shuffled',
+  'agents/answers-grow-in-every-chat',
+  'automation/automation-killed',
+  'automation/businessmessenger-killed',
+  'flows/flow-killed-at-rows',
+  'mcp/abandoned-sessions',
+  'servers/killed',
+  'whole/bench-smoke',
+  'whole/growth',
+  'whole/soak',
+];
+
 /** The slowest, which begin first: one of them that began last would run alone for a minute. */
 const slow = [
   'whole/soak',
