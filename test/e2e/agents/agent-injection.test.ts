@@ -64,7 +64,7 @@ const called = (server: string): readonly Noted[] =>
     : [];
 const server = (name: string, tools: readonly object[]) => ({
   name,
-  ...fault('claims', { env: { TOOLS: JSON.stringify(tools), CALLS: notes(name), CLAIM } }),
+  ...fault('claims', { env: { TOOLS: JSON.stringify(tools), CALLS: notes(name) } }),
 });
 
 let model: ModelServer;
@@ -229,7 +229,11 @@ describe('whatever the words', () => {
         expect(called('desk')).toHaveLength(before + calls.filter(({ name }) => name === 'read_page').length);
         for (const request of model.requests) expect(offeredTools(request)).toEqual(tools);
       }),
-      { numRuns: 15 },
+      {
+        numRuns: 15,
+        // An argument that was called a secret since a variable held the same text.
+        examples: [[[{ id: 'call_1_0', name: 'pay', input: { says: '!', approval: CLAIM } }], '!', CLAIM]],
+      },
     );
   });
 });
