@@ -207,7 +207,7 @@ function pageOf(told, seconds) {
     '',
     `From a clone to a first call, a server of one's own, a connected client and a handled webhook, as \`node scripts/first-hour.mjs --write\``,
     `typed and saw it with version ${version}. All of it took ${seconds.toFixed(0)} s on a machine with two processors, most of them for the installation; people`,
-    'need longer, since they read. `npm test` types the same.',
+    'need longer, since they read. `npm run test:long` types the same.',
     '',
     ...parts,
     '## What was typed, and how long it took',

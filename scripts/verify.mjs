@@ -1,6 +1,6 @@
 // `npm test`: everything that must hold before a change lands, in the order of what fails fastest. Arguments go to the
 // test runner: `npm run verify -- test/unit`. With `--long` (`npm run test:long`) it is the tests that `npm test` leaves out: what is done
-// very often or for long, and the tests of HTTP on its other filling; test/plan.ts has the rule which those are. The checks before the tests know nothing of each other and share the processors; what they
+// very often or for long, real clients and suites, and the tests of HTTP on its other filling; test/plan.ts has the rule which those are. The checks before the tests know nothing of each other and share the processors; what they
 // say is shown when they are done.
 
 import { spawn } from 'node:child_process';
@@ -20,11 +20,9 @@ const checks = [
   { name: 'unused', args: [bin('knip/bin/knip.js')] },
   { name: 'build', args: [script('setup.mjs')] },
   // The last two mostly wait for others.
-  ...(isWhole
-    ? [
-        { name: 'programs', args: [script('test-programs.mjs')] },
-        { name: 'real clients and suites', args: [join(root, 'test', 'real', 'setup.mjs')] },
-      ]
+  ...(isWhole ? [{ name: 'programs', args: [script('test-programs.mjs')] }] : []),
+  ...(isWhole && isLong
+    ? [{ name: 'real clients and suites', args: [join(root, 'test', 'real', 'setup.mjs')] }]
     : []),
 ];
 const tests = {

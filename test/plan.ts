@@ -180,7 +180,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * End-to-end tests that `npm run test:long` runs, and `npm test` does not: they do a thing very often, or for long, whose single case
- * other tests have. With them run the tests of HTTP on the other filling.
+ * other tests have, or need programs of others that take long to fetch. With them run the tests of HTTP on the other filling.
  */
 export const atLength: readonly string[] = [
   'agents/agent-killed-at-rows',
@@ -189,11 +189,15 @@ export const atLength: readonly string[] = [
   'agents/answers-grow-in-every-chat',
   'automation/automation-killed',
   'automation/businessmessenger-killed',
+  'cli/first-hour',
   'flows/flow-killed-at-rows',
   'mcp/abandoned-sessions',
   'servers/killed',
   'whole/bench-smoke',
+  'whole/conformance',
   'whole/growth',
+  'whole/real-clients',
+  'whole/real-servers',
   'whole/soak',
 ];
 
