@@ -5,9 +5,9 @@
 
 import { OverloadedError } from '../../errors.ts';
 import type { Entered } from '../ledger.ts';
-import { storable } from '../sqlite/sqlite-connection.ts';
 import type { SqliteDeliveries } from '../sqlite/sqlite-deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/sqlite-snapshots.ts';
+import { storable } from '../storable.ts';
 import type { NewEvent } from '../store.ts';
 import type { Mailboxes } from './mailboxes.ts';
 import type { Waits } from './waits.ts';

@@ -9,10 +9,10 @@
 // MX4  a mailbox whose first event is suspected of ending the process stands among the suspects, wherever it stands.
 
 import { isOverAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
-import { storable } from '../sqlite/sqlite-connection.ts';
 import type { SqliteCounter } from '../sqlite/sqlite-counter.ts';
 import type { FirstOfKey, SqliteDeliveries, WholeFirst } from '../sqlite/sqlite-deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/sqlite-snapshots.ts';
+import { storable } from '../storable.ts';
 import type { StoredEvent, Turn, TurnRef, TurnResult } from '../store.ts';
 import { type MailboxEntry, MailboxTable } from './mailbox-table.ts';
 

@@ -2,10 +2,10 @@
 // is to happen with it happens in the same transaction (S5).
 
 import type { RunRecords } from '../sqlite/run-records.ts';
-import { storable } from '../sqlite/sqlite-connection.ts';
 import type { SqliteDeliveries } from '../sqlite/sqlite-deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/sqlite-snapshots.ts';
 import type { SqliteTimers } from '../sqlite/sqlite-timers.ts';
+import { storable } from '../storable.ts';
 import type { Committed, Store, TurnResult } from '../store.ts';
 import type { Appender } from './appender.ts';
 import type { Mailboxes } from './mailboxes.ts';

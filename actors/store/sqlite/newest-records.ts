@@ -4,7 +4,7 @@
 // SQN1  what waits, runs or has died is looked for among its like alone, however much there is of what has ended otherwise.
 
 import type { DeliveryState } from '../delivery.ts';
-import { firstSettled, stateCodes } from './delivery-states.ts';
+import { firstSettled, stateCodes } from '../delivery-states.ts';
 import type { SqlValue } from './sqlite-connection.ts';
 
 /** Looked at for one page. */

@@ -4,14 +4,10 @@
 //       a run that goes on had asked before its end it asks again: they are pending once more.
 
 import type { ApprovalFilter, ApprovalState, Decided, NewApproval, StoredApproval } from '../approval.ts';
+import { DamagedRecordError } from '../damaged-record.ts';
+import { storable } from '../storable.ts';
 import type { NewEvent } from '../store.ts';
-import {
-  DamagedRecordError,
-  type SqliteConnection,
-  type SqlValue,
-  type Statement,
-  storable,
-} from './sqlite-connection.ts';
+import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
 
 const stateCodes = {
   pending: 0,

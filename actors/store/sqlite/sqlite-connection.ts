@@ -56,13 +56,6 @@ export class UnusableFileError extends Error {
   }
 }
 
-/** Something in the file is not as any version wrote it. */
-export class DamagedRecordError extends Error {
-  override get name(): string {
-    return 'DamagedRecordError';
-  }
-}
-
 export class SqliteConnection {
   readonly #file: string;
   readonly #db: Database.Database;
@@ -203,10 +196,4 @@ export class SqliteConnection {
 function nameOf(statement: Database.Statement, column: number): string {
   const { table, column: name } = statement.columns()[column] ?? {};
   return `a text in the column ${name} of ${table}`;
-}
-
-/** Text as the driver can keep it: it would cut one off at a NUL, and there are no bytes for half a surrogate pair. */
-export function storable(text: string): string {
-  const whole = text.isWellFormed() ? text : text.toWellFormed();
-  return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole;
 }

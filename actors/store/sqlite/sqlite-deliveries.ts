@@ -5,10 +5,10 @@
 // SD2  `unfinished` is the number of records that wait, for whatever, or run; after a rollback it is counted anew.
 
 import type { DeliveryState } from '../delivery.ts';
+import { firstSettled, stateCodes, stateOf } from '../delivery-states.ts';
+import { storable } from '../storable.ts';
 import { type Appended, INBOUND, type NewEvent, type StoredEvent, type TurnResult } from '../store.ts';
-import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
-import { storable } from './sqlite-connection.ts';
 import { type OnEnded, SqliteOutcomes } from './sqlite-outcomes.ts';
 import type { SqliteWaits } from './sqlite-waits.ts';
 

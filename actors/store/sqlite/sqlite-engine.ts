@@ -11,6 +11,7 @@ import { Mailboxes } from '../mailboxes/mailboxes.ts';
 import { TurnEnds } from '../mailboxes/turn-ends.ts';
 import { Waits } from '../mailboxes/waits.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
+import { storable } from '../storable.ts';
 import type {
   Committed,
   Lease,
@@ -25,7 +26,7 @@ import type {
 import { EngineClock } from './engine-clock.ts';
 import { EngineTransactions } from './engine-transactions.ts';
 import { RunRecords } from './run-records.ts';
-import { SqliteConnection, storable } from './sqlite-connection.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
 import { SqliteCounter } from './sqlite-counter.ts';
 import { SqliteDeliveries } from './sqlite-deliveries.ts';
 import type { Fault } from './sqlite-faults.ts';

@@ -4,7 +4,8 @@
 // SF1  a message names the file and the condition, never anything that was to be written.
 
 import { StoreFullError, StoreUnavailableError } from '../../errors.ts';
-import { DamagedRecordError, UnusableFileError } from './sqlite-connection.ts';
+import { DamagedRecordError } from '../damaged-record.ts';
+import { UnusableFileError } from './sqlite-connection.ts';
 
 /** What the store can do about a condition: `room` means that a smaller call may still succeed. */
 export type FaultKind = 'room' | 'file';

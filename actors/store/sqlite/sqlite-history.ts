@@ -5,13 +5,14 @@
 //
 // SH1  only what has ended, longer ago than the retention, is removed; its id may come again after that.
 
+import { DamagedRecordError } from '../damaged-record.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from '../delivery.ts';
+import { firstSettled, stateCodes, stateOf } from '../delivery-states.ts';
 import type { SweptPart } from '../ledger.ts';
+import { storable } from '../storable.ts';
 import { INBOUND } from '../store.ts';
-import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
 import { indexedBy, LOOKED_AT, newestOf } from './newest-records.ts';
 import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
-import { DamagedRecordError, storable } from './sqlite-connection.ts';
 
 const PAGE_LIMIT = 1_000;
 /** Records looked at for one part of a sweep: each that is removed may take a body with it. */

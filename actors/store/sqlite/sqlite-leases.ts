@@ -2,9 +2,9 @@
 //
 // SL1  the epoch grows whenever node or address change, and when the lease is taken after it had ended (S6).
 
+import { storable } from '../storable.ts';
 import type { Lease, Owner } from '../store.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
-import { storable } from './sqlite-connection.ts';
 import type { SqliteCounter } from './sqlite-counter.ts';
 
 export class SqliteLeases {

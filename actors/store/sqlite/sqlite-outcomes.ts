@@ -1,10 +1,10 @@
 // Writes into the record of a delivery what became of an attempt: how its turn ended, that it was broken off, that the process
 // ended with it. All texts are bounded, and of many failures the last ones are kept.
 
+import { stateCodes } from '../delivery-states.ts';
+import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
-import { stateCodes } from './delivery-states.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
-import { storable } from './sqlite-connection.ts';
 
 /** What stands in a record is for people; it does not grow beyond these lengths. */
 export const NOTE_LENGTH = 2_000;

@@ -2,9 +2,9 @@
 // that it was not delivered; its delivery then changes from done to dead.
 
 import type { Undelivered } from '../delivery.ts';
-import { stateCodes } from './delivery-states.ts';
+import { stateCodes } from '../delivery-states.ts';
+import { storable } from '../storable.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
-import { storable } from './sqlite-connection.ts';
 import { bounded, NOTE_LENGTH, withFailure } from './sqlite-outcomes.ts';
 
 export class SqliteReceipts {

@@ -5,11 +5,12 @@
 
 import { InternalError } from '../../errors.ts';
 import type { Delivery } from '../delivery.ts';
+import { stateCodes } from '../delivery-states.ts';
 import type { Run, RunFilter, RunNote, RunPage, Step } from '../run.ts';
+import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
-import { stateCodes } from './delivery-states.ts';
 import { indexedBy, LOOKED_AT, type Newest, newestOf } from './newest-records.ts';
-import { type SqliteConnection, type SqlValue, type Statement, storable } from './sqlite-connection.ts';
+import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
 
 const PAGE_LIMIT = 1_000;
 /** Bytes of the rows of one call; one alone may have more. */

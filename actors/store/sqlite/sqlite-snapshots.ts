@@ -1,8 +1,9 @@
 // Snapshots: what the last turn of a key left for the next one. A conversation may never go on, so a snapshot is removed when it
 // has not been used for long and no event of its key waits.
 
-import { firstSettled } from './delivery-states.ts';
-import { type SqliteConnection, type Statement, storable } from './sqlite-connection.ts';
+import { firstSettled } from '../delivery-states.ts';
+import { storable } from '../storable.ts';
+import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 
 export class SqliteSnapshots {
   readonly #get: Statement<readonly [string]>;

@@ -2,8 +2,8 @@
 //
 // TK1  the last tick of a name is removed by no sweep: a schedule goes on from there, however long nothing ran.
 
+import { storable } from '../storable.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
-import { storable } from './sqlite-connection.ts';
 
 export class SqliteTicks {
   readonly #note: Statement<readonly []>;

@@ -1,8 +1,8 @@
 // Durable timers: events that are appended when they are due. The next claim appends them, so no timer of the process is needed.
 
+import { storable } from '../storable.ts';
 import type { NewEvent, NewTimer } from '../store.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
-import { storable } from './sqlite-connection.ts';
 
 export class SqliteTimers {
   readonly #set: Statement<readonly []>;

@@ -1,9 +1,9 @@
 // Values by space and key, with or without a time to live. A version is never used twice, not even after a value was
 // deleted, so that `ifVersion` cannot take a later value for the one that was read.
 
+import { storable } from '../storable.ts';
 import type { PutOptions, Versioned } from '../store.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
-import { storable } from './sqlite-connection.ts';
 import type { SqliteCounter } from './sqlite-counter.ts';
 
 export class SqliteValues {

@@ -4,9 +4,10 @@
 // SQW1  `waits_for` is there exactly while the state is `waiting`.
 // SQW2  the event that woke another one is copied: the retention of its own record may end first.
 
+import { stateCodes } from '../delivery-states.ts';
+import { storable } from '../storable.ts';
 import type { StoredEvent, TurnResult } from '../store.ts';
-import { stateCodes } from './delivery-states.ts';
-import { type SqliteConnection, type Statement, storable } from './sqlite-connection.ts';
+import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 
 export interface WaitingEvent {
   readonly seq: number;

@@ -4,8 +4,8 @@
 // Queued and running states are below `firstSettled`, so that "unfinished" is one comparison in SQL. A parked event does
 // not hold up the next one of its key, and is therefore above.
 
-import type { DeliveryState } from '../delivery.ts';
-import { DamagedRecordError } from './sqlite-connection.ts';
+import { DamagedRecordError } from './damaged-record.ts';
+import type { DeliveryState } from './delivery.ts';
 
 export const stateCodes = {
   queued: 0,
