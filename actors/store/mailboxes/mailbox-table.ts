@@ -10,6 +10,7 @@
 
 import { mayBeginBeside } from '../../../machines/crashes.ts';
 import { type Linked, LinkedList } from '../../linked-list.ts';
+import { neighbourhoodOf } from '../neighbourhood.ts';
 import { DueHeap, type Timed } from './due-heap.ts';
 
 /** Of all platforms together. */
@@ -283,11 +284,6 @@ export class MailboxTable {
     }
     return list;
   }
-}
-
-/** What the keys of an HTTP trigger, a repository or a platform have in common: the first three words. */
-export function neighbourhoodOf(key: string): string {
-  return key.split('/', 3).join('/');
 }
 
 /** The first word; of the outbox the first two, since each platform has a queue of its own. */

@@ -7,6 +7,7 @@ import type { ApprovalFilter, ApprovalState, Decided, NewApproval, StoredApprova
 import { DamagedRecordError } from '../damaged-record.ts';
 import { storable } from '../storable.ts';
 import type { NewEvent } from '../store.ts';
+import { readEvents, writtenEvents } from '../written-events.ts';
 import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
 
 const stateCodes = {
@@ -79,7 +80,7 @@ export class SqliteApprovals {
   ask(seq: number, { id, body, expiresInMs, onCancel = [] }: NewApproval, now: number): void {
     const expires = expiresInMs === undefined ? null : now + Math.max(0, Math.ceil(expiresInMs));
     this.#hasPending = true;
-    const told = onCancel.length === 0 ? null : storable(JSON.stringify(onCancel.map(writtenEvent)));
+    const told = onCancel.length === 0 ? null : storable(writtenEvents(onCancel));
     this.#ask.run([storable(id), seq, now, expires, storable(body), told]);
   }
 
@@ -98,7 +99,7 @@ export class SqliteApprovals {
     if (!this.#hasPending) return [];
     const told = this.#toldOfCancel.all([seq]);
     this.#cancel.run([now, seq]);
-    return told.flatMap(([events]) => (JSON.parse(events) as readonly WrittenEvent[]).map(readEvent));
+    return told.flatMap(([events]) => readEvents(events));
   }
 
   remove(seq: number): void {
@@ -159,17 +160,6 @@ const limitOf = ({ limit }: Pick<ApprovalFilter, 'limit'>) =>
 function newestFirst(a: StoredApproval, b: StoredApproval): number {
   return b.askedAt - a.askedAt || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));
 }
-
-type WrittenEvent = Omit<NewEvent, 'body' | 'parsed'> & { readonly body: string };
-
-function writtenEvent({ parsed: _, body, ...event }: NewEvent): WrittenEvent {
-  return { ...event, body: Buffer.from(body).toString('base64') };
-}
-
-const readEvent = ({ body, ...event }: WrittenEvent): NewEvent => ({
-  ...event,
-  body: Buffer.from(body, 'base64'),
-});
 
 function approvalOf(row: ApprovalRow): StoredApproval {
   const [id, run, key, trigger, code, askedAt, expires, decided, body, decision] = row;

@@ -1,9 +1,10 @@
 // A Store over a ledger behind a channel. The calls are the same, but those that would take long inside one transaction
 // are made as many short ones.
 
+import { appendedOf } from '../appended.ts';
 import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
-import type { Arguments, Entered, Operation, Result } from '../ledger.ts';
+import type { Arguments, Operation, Result } from '../ledger.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import type {
   Appended,
@@ -213,13 +214,4 @@ export class LedgerStore implements Store {
     }
     return { deliveries, beforeSeq };
   }
-}
-
-function appendedOf(event: NewEvent, { outcome, state, claimed }: Entered): Appended {
-  const { id, key, meta, body, trace, parsed, kind } = event;
-  if (claimed === undefined) return { id, outcome, state };
-  const { fence, seq, at, snapshot } = claimed;
-  const stored = { id, key, meta, body, trace, parsed, seq, at, attempt: 1, crashes: 0 };
-  const turn = { key, fence, event: kind === undefined ? stored : { ...stored, kind }, snapshot };
-  return { id, outcome, state, turn };
 }

@@ -7,8 +7,8 @@ import {
   type ClaimEntry,
   type MailboxEntry,
   MailboxTable,
-  neighbourhoodOf,
 } from '../../../../../actors/store/mailboxes/mailbox-table.ts';
+import { neighbourhoodOf } from '../../../../../actors/store/neighbourhood.ts';
 import { mayBeginBeside } from '../../../../../machines/crashes.ts';
 
 interface Row {

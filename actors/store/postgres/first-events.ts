@@ -1,0 +1,88 @@
+// The first unfinished event of keys, and the beginning of its attempt. The mailboxes are held by whoever calls.
+
+import { firstSettled, stateCodes } from '../delivery-states.ts';
+import type { StoredEvent } from '../store.ts';
+import { statement, type Transaction } from './database.ts';
+import { extrasOf } from './progress.ts';
+
+/** Who is first in a key, without its body. */
+export interface First {
+  readonly key: string;
+  readonly seq: number;
+  readonly isHeld: boolean;
+  readonly retryAt: number | null;
+  readonly crashes: number;
+  readonly bytes: number;
+}
+
+const firstAll = statement<
+  readonly [key: string, seq: number, isHeld: boolean, retryAt: number | null, crashes: number, bytes: number]
+>(
+  `SELECT asked.key, first.seq, first.held_by IS NOT NULL, first.retry_at, first.crashes, octet_length(body.body)
+   FROM unnest($1::text[]) AS asked (key)
+   CROSS JOIN LATERAL (SELECT seq, held_by, retry_at, crashes FROM delivery
+     WHERE delivery.key = asked.key AND state < ${firstSettled} ORDER BY seq LIMIT 1) AS first
+   JOIN body ON body.seq = first.seq`,
+);
+
+/** `started` and `attempts` are those before this one. */
+const beginAll = statement<
+  readonly [
+    key: string,
+    seq: number,
+    id: string,
+    trace: string,
+    at: number,
+    attempt: number,
+    crashes: number,
+    started: number | null,
+    hasExtras: boolean,
+    meta: string,
+    body: Uint8Array,
+  ]
+>(
+  `WITH before AS (SELECT seq, started FROM delivery WHERE seq = ANY ($1) FOR UPDATE)
+   UPDATE delivery SET state = ${stateCodes.running}, attempts = attempts + 1, started = $2, retry_at = NULL
+   FROM before JOIN body ON body.seq = before.seq WHERE delivery.seq = before.seq
+   RETURNING delivery.key, delivery.seq, id, trace, at, attempts, crashes, before.started,
+     has_progress OR kind IS NOT NULL OR wakes IS NOT NULL, meta, body`,
+);
+
+export async function firstOf(
+  transaction: Transaction,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, First>> {
+  if (keys.length === 0) return new Map();
+  const rows = await transaction.rows(firstAll, [keys]);
+  return new Map(
+    rows.map(([key, seq, isHeld, retryAt, crashes, bytes]) => [
+      key,
+      { key, seq, isHeld, retryAt, crashes, bytes },
+    ]),
+  );
+}
+
+export function canBegin(first: First | undefined, now: number): first is First {
+  return first !== undefined && !first.isHeld && (first.retryAt ?? 0) <= now;
+}
+
+/** Their attempts begin, and count from now on whatever becomes of the node. By their keys. */
+export async function begin(
+  transaction: Transaction,
+  seqs: readonly number[],
+): Promise<ReadonlyMap<string, StoredEvent>> {
+  if (seqs.length === 0) return new Map();
+  const rows = await transaction.rows(beginAll, [seqs, transaction.now]);
+  const extras = await extrasOf(
+    transaction,
+    rows.flatMap(([, seq, , , , , , , hasExtras]) => (hasExtras ? seq : [])),
+  );
+  return new Map(
+    rows.map(([key, seq, id, trace, at, attempt, crashes, started, , meta, body]) => {
+      // `attempts` may have been taken back; when one began is never forgotten.
+      const wasClaimed = started !== null;
+      const event = { seq, id, key, trace, at, attempt, crashes, wasClaimed, meta, body };
+      return [key, { ...event, ...extras.get(seq) }];
+    }),
+  );
+}

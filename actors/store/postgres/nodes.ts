@@ -1,0 +1,185 @@
+// Membership: who works on these tables, and until when. A node renews its row; one whose row ran out, or that has said that it ends,
+// is buried by any other, and its claims are free at once.
+//
+// PGN1  a node that is not in the table any more has no claims: it is told so by its next renewal, and begins anew under another id.
+// PGN2  an event that ran on a node when that ended waits for a pause, and that it ran is an attempt, and a crash (S11); what has ended
+//       nodes too often is dead. Those that are suspected as it is wait longer with it.
+// PGN3  time by which the server's clock was set has not passed: no membership, claim or pause ends or grows by it.
+
+import { isOverAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
+import { stateCodes } from '../delivery-states.ts';
+import { appendEmitted } from './append.ts';
+import { statement, type Transaction } from './database.ts';
+import { lockMailboxes, settle } from './mailboxes.ts';
+import { crash } from './outcomes.ts';
+
+const PROCESS_ENDED = 'the attempt ended without a result: the gateway ended';
+const endsTheProcess = (crashes: number) => `the gateway ended ${crashes} times while it was handled`;
+/** Mailboxes that one transaction frees. */
+const BURIED_AT_ONCE = 500;
+/** A clock that is set by less is not noticed. */
+const CLOCK_STEP_MS = 1_000;
+
+export interface Member {
+  readonly id: number;
+  readonly name: string;
+  readonly address: string;
+  /** JSON text, for whoever lists the nodes. */
+  readonly about: string;
+}
+
+const join = statement<readonly [id: number]>(
+  `INSERT INTO node (id, name, address, until, about) VALUES (nextval('counter'), $1, $2, $3, $4) RETURNING id`,
+);
+/** Of the same name only one is there: the one that began last. */
+const retire = statement('UPDATE node SET until = 0 WHERE name = $1 AND id <> $2');
+const renewOne = statement('UPDATE node SET until = $2, about = $3 WHERE id = $1');
+const leave = statement('UPDATE node SET until = 0 WHERE id = $1');
+const dead = statement<readonly [id: number]>(
+  'SELECT id FROM node WHERE until <= $1 AND id <> $2 ORDER BY id FOR UPDATE SKIP LOCKED',
+);
+const keysOfNode = statement<readonly [key: string]>(
+  'SELECT key FROM mailbox WHERE node = $1 ORDER BY key LIMIT $2',
+);
+const crashesOf = statement<readonly [seq: number, crashes: number]>(
+  `SELECT seq, crashes FROM delivery WHERE seq = ANY ($1) AND state = ${stateCodes.running}`,
+);
+const suspectsWaiting = statement<readonly [seq: number, key: string, crashes: number]>(
+  `SELECT seq, key, crashes FROM delivery WHERE crashes > 0 AND state = ${stateCodes.retrying} ORDER BY key`,
+);
+const waitLonger = statement('UPDATE delivery SET retry_at = greatest(retry_at, $2) WHERE seq = $1');
+const remove = statement('DELETE FROM node WHERE id = $1');
+const list = statement<readonly [id: number, name: string, address: string, about: string]>(
+  'SELECT id, name, address, about FROM node WHERE until > $1 ORDER BY name, id',
+);
+const readClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock FOR UPDATE');
+const noteClock = statement('UPDATE clock SET at = $1, sets = sets + $2');
+/** Set forward, what waits is due when the clock says so; a membership, a claim or a lease is not over by it. */
+const movesForward = [
+  'UPDATE node SET until = until + $1 WHERE until > 0',
+  'UPDATE lease SET until = until + $1',
+  'UPDATE mailbox SET ready_at = ready_at + $1 WHERE fence IS NOT NULL',
+].map((text) => statement(text));
+const movesBack = [
+  'UPDATE mailbox SET ready_at = ready_at + $1 WHERE fence IS NULL AND ready_at IS NOT NULL',
+  'UPDATE delivery SET retry_at = retry_at + $1 WHERE state < 4 AND retry_at IS NOT NULL',
+  'UPDATE delivery SET retry_at = retry_at + $1 WHERE waits_for IS NOT NULL AND retry_at IS NOT NULL',
+  'UPDATE timer SET due = due + $1',
+  'UPDATE approval SET expires = expires + $1 WHERE state = 0 AND expires IS NOT NULL',
+  'UPDATE kv SET until = until + $1 WHERE until IS NOT NULL',
+].map((text) => statement(text));
+
+/** Gives the id. Those of the same name are over. */
+export async function joinNodes(
+  transaction: Transaction,
+  { name, address, about }: Omit<Member, 'id'>,
+  ttlMs: number,
+): Promise<number> {
+  const [row] = await transaction.rows(join, [name, address, transaction.now + ttlMs, about]);
+  if (row === undefined) throw new Error('a node was not added');
+  await transaction.run(retire, [name, row[0]]);
+  return row[0];
+}
+
+/** Gives whether it is a member still. */
+export async function renewNode(
+  transaction: Transaction,
+  id: number,
+  about: string,
+  ttlMs: number,
+): Promise<boolean> {
+  return (await transaction.run(renewOne, [id, transaction.now + ttlMs, about])) > 0;
+}
+
+/** Its claims are over. */
+export async function leaveNodes(transaction: Transaction, id: number): Promise<void> {
+  await transaction.run(leave, [id]);
+}
+
+export async function members(transaction: Transaction): Promise<readonly Member[]> {
+  const rows = await transaction.rows(list, [transaction.now]);
+  return rows.map(([id, name, address, about]) => ({ id, name, address, about }));
+}
+
+/** Frees what nodes had claimed whose membership is over. Gives whether there is more of it. */
+export async function buryDead(transaction: Transaction, self: number): Promise<boolean> {
+  let isMore = false;
+  for (const [id] of await transaction.rows(dead, [transaction.now, self])) {
+    const found = await transaction.rows(keysOfNode, [id, BURIED_AT_ONCE]);
+    const mailboxes = await lockMailboxes(
+      transaction,
+      found.map(([key]) => key),
+    );
+    const running = [...mailboxes.values()].flatMap(({ running: seq }) => seq ?? []);
+    for (const [seq, crashes] of await transaction.rows(crashesOf, [running]))
+      await crashOne(transaction, seq, crashes + 1);
+    await settle(transaction, [...mailboxes.keys()]);
+    if (found.length === BURIED_AT_ONCE) isMore = true;
+    else {
+      await transaction.run(remove, [id]);
+      await holdSuspects(transaction);
+    }
+  }
+  await appendEmitted(transaction);
+  return isMore;
+}
+
+/** One that was to be given up, and ended the process in that, is over. */
+async function crashOne(transaction: Transaction, seq: number, crashes: number): Promise<void> {
+  if (isOverAfter(crashes)) await crash(transaction, seq, endsTheProcess(crashes), crashes, undefined);
+  else await crash(transaction, seq, PROCESS_ENDED, crashes, transaction.now + pauseAfterCrashMs(crashes));
+}
+
+/** CS4: without them a process has ended as well. */
+async function holdSuspects(transaction: Transaction): Promise<void> {
+  const waiting = await transaction.rows(suspectsWaiting);
+  const keys = waiting.map(([, key]) => key);
+  const mailboxes = await lockMailboxes(transaction, keys);
+  for (const [seq, , crashes] of waiting)
+    await transaction.run(waitLonger, [seq, transaction.now + pauseAfterCrashMs(crashes)]);
+  await settle(
+    transaction,
+    [...mailboxes.values()].flatMap(({ key, fence }) => (fence === null ? key : [])),
+  );
+}
+
+/** What the clock said when this node last looked, by its own clock that nobody can set. */
+export interface ClockSeen {
+  readonly at: number;
+  readonly uptimeMs: number;
+  readonly sets: number;
+}
+
+/**
+ * Notes the server's time, and moves what is due where that was set; `seen` is what this gave before. `uptimeMs` is a clock of this
+ * process that only grows.
+ */
+export async function keepTime(
+  transaction: Transaction,
+  seen: ClockSeen | undefined,
+  uptimeMs: number,
+): Promise<ClockSeen> {
+  const { now } = transaction;
+  const [[noted, sets] = [0, 0]] = await transaction.rows(readClock);
+  const byMs = setBy(noted, sets, seen, now, uptimeMs);
+  if (byMs !== 0) {
+    for (const move of movesForward) await transaction.run(move, [byMs]);
+    if (byMs < 0) for (const move of movesBack) await transaction.run(move, [byMs]);
+  }
+  await transaction.run(noteClock, [now, byMs === 0 ? 0 : 1]);
+  return { at: now, uptimeMs, sets: sets + (byMs === 0 ? 0 : 1) };
+}
+
+/** By how much the clock was set, where nobody has put that right yet. */
+function setBy(
+  noted: number,
+  sets: number,
+  seen: ClockSeen | undefined,
+  now: number,
+  uptimeMs: number,
+): number {
+  // It says less than what has been there before, and nobody knows how long nothing ran.
+  if (seen === undefined || seen.sets !== sets) return now < noted - CLOCK_STEP_MS ? now - noted : 0;
+  const byMs = now - seen.at - (uptimeMs - seen.uptimeMs);
+  return Math.abs(byMs) > CLOCK_STEP_MS ? Math.round(byMs) : 0;
+}

@@ -1,0 +1,71 @@
+// Opens a store on PostgreSQL: brings the tables up, makes this process a member, and listens. Loaded only where
+// `store.postgres` is configured.
+
+import type { Store } from '../store.ts';
+import { Database } from './database.ts';
+import { Membership } from './membership.ts';
+import { PostgresStore } from './postgres-store.ts';
+import { migrate } from './schema.ts';
+import { Wakes } from './wakes.ts';
+
+export interface OpenPostgresOptions {
+  readonly url: string;
+  readonly connections?: number;
+  readonly timeoutMs?: number;
+  readonly retentionMs?: number;
+  readonly rememberMs?: number;
+  readonly maxWaiting?: number;
+  readonly node: {
+    readonly name: string;
+    readonly address: string;
+    readonly ttlMs?: number;
+    readonly about?: () => string;
+    readonly onLost?: () => void;
+    readonly onJoined?: (id: number) => void;
+  };
+}
+
+export interface OpenedPostgres {
+  readonly store: Store;
+  readonly membership: Membership;
+}
+
+const CONNECTIONS = 10;
+const TIMEOUT_MS = 10_000;
+const NODE_TTL_MS = 2_000;
+const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
+const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000;
+const MAX_WAITING = 100_000;
+
+/** Rejects with StoreUnavailableError, which says what is wrong with the database. */
+export async function openPostgresStore(options: OpenPostgresOptions): Promise<OpenedPostgres> {
+  const { url, node } = options;
+  const database = new Database({
+    url,
+    connections: options.connections ?? CONNECTIONS,
+    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+  });
+  try {
+    await migrate(database);
+    const membership = new Membership(database, {
+      about: () => '{}',
+      ...node,
+      ttlMs: node.ttlMs ?? NODE_TTL_MS,
+    });
+    const wakes = new Wakes(database);
+    await membership.join();
+    await wakes.start();
+    const store = new PostgresStore({
+      database,
+      membership,
+      wakes,
+      retentionMs: options.retentionMs ?? RETENTION_MS,
+      rememberMs: options.rememberMs ?? REMEMBER_MS,
+      maxWaiting: options.maxWaiting ?? MAX_WAITING,
+    });
+    return { store, membership };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

@@ -1,0 +1,81 @@
+// Durable timers: events that are appended when they are due. The next claim of any node appends them, so no timer of a process is
+// needed.
+
+import { storable } from '../storable.ts';
+import type { NewEvent, NewTimer } from '../store.ts';
+import { statement, type Transaction } from './database.ts';
+
+const setOne = statement(
+  `INSERT INTO timer (owner, name, due, id, key, meta, trace, body, kind, wakes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+   ON CONFLICT (owner, name) DO UPDATE SET due = excluded.due, id = excluded.id, key = excluded.key, meta = excluded.meta,
+     trace = excluded.trace, body = excluded.body, kind = excluded.kind, wakes = excluded.wakes`,
+);
+const cancelOne = statement('DELETE FROM timer WHERE owner = $1 AND name = $2');
+const firstOne = statement<readonly [number | null]>(
+  'SELECT min(due) FROM timer WHERE owner = $1 AND key = owner AND wakes = $2',
+);
+const cancelWaking = statement('DELETE FROM timer WHERE owner = $1 AND key = owner AND wakes = $2');
+const anyDue = statement<readonly [number]>('SELECT 1 FROM timer WHERE due <= $1 LIMIT 1');
+const takeAll = statement<
+  readonly [
+    due: number,
+    id: string,
+    key: string,
+    meta: string,
+    trace: string,
+    body: Uint8Array,
+    kind: string | null,
+    wakes: string | null,
+  ]
+>(
+  `DELETE FROM timer WHERE (owner, name) IN
+     (SELECT owner, name FROM timer WHERE due <= $1 ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED)
+   RETURNING due, id, key, meta, trace, body, kind, wakes`,
+);
+
+export async function setTimer(transaction: Transaction, owner: string, timer: NewTimer): Promise<void> {
+  const { id, key, meta, trace, body, kind, wakes } = timer.event;
+  const due = transaction.now + Math.max(0, Math.ceil(timer.inMs));
+  const texts = [id, key, meta, trace].map(storable);
+  const envelope = [kind, wakes].map((word) => (word === undefined ? null : storable(word)));
+  await transaction.run(setOne, [owner, storable(timer.id), due, ...texts, Buffer.from(body), ...envelope]);
+}
+
+export async function cancelTimer(transaction: Transaction, owner: string, name: string): Promise<void> {
+  await transaction.run(cancelOne, [owner, storable(name)]);
+}
+
+/** When the first of the mailbox's own timers is due that wakes that name. */
+export async function firstThatWakes(
+  transaction: Transaction,
+  owner: string,
+  name: string,
+): Promise<number | undefined> {
+  const [row] = await transaction.rows(firstOne, [owner, name]);
+  return row?.[0] ?? undefined;
+}
+
+export async function cancelThatWake(transaction: Transaction, owner: string, name: string): Promise<void> {
+  await transaction.run(cancelWaking, [owner, name]);
+}
+
+/** Whether one is. */
+export async function isAnyDue(transaction: Transaction): Promise<boolean> {
+  return (await transaction.rows(anyDue, [transaction.now])).length > 0;
+}
+
+/** Takes out at most `limit` timers that are due, the longest overdue first. */
+export async function takeDue(transaction: Transaction, limit: number): Promise<readonly NewEvent[]> {
+  const rows = await transaction.rows(takeAll, [transaction.now, limit]);
+  return [...rows]
+    .sort(([due], [other]) => due - other)
+    .map(([, id, key, meta, trace, body, kind, wakes]) => ({
+      id,
+      key,
+      meta,
+      trace,
+      body,
+      kind: kind ?? undefined,
+      wakes: wakes ?? undefined,
+    }));
+}

@@ -1,0 +1,172 @@
+// Several nodes on one PostgreSQL: membership, what becomes of the claims of one that is gone, the server's clock, its end.
+
+import { setTimeout as elapse } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { StoreUnavailableError } from '../../../../../actors/errors.ts';
+import { Database } from '../../../../../actors/store/postgres/database.ts';
+import {
+  type OpenedPostgres,
+  type OpenPostgresOptions,
+  openPostgresStore,
+} from '../../../../../actors/store/postgres/open-postgres-store.ts';
+import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
+import {
+  appendClaimed,
+  claimOne,
+  commitOne,
+  eventOf,
+  LONG_MS,
+  resultOf,
+} from '../../../../fixtures/store/store-conformance.ts';
+
+let server: PostgresServer;
+const opened: OpenedPostgres[] = [];
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map(({ store }) => store.close()));
+});
+afterAll(() => server.stop());
+
+async function nodeOn(url: string, name: string, more: Partial<OpenPostgresOptions> = {}) {
+  const one = await openPostgresStore({ url, ...more, node: { name, address: `${name}:1`, ...more.node } });
+  opened.push(one);
+  return one;
+}
+
+async function sql(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(text);
+  await client.end();
+  return rows;
+}
+
+/** As if nothing had been heard of it for as long as its membership. */
+const silence = (url: string, name: string) =>
+  sql(url, `UPDATE actor_gateway.node SET until = 1 WHERE name = '${name}'`);
+
+test('nodes that begin at the same time on an empty database make its tables once, and know of each other (PGS1)', async () => {
+  const url = await server.newDatabase();
+  const nodes = await Promise.all(['a', 'b', 'c', 'd'].map((name) => nodeOn(url, name)));
+  const [first] = nodes;
+  expect((await first?.membership.members())?.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd']);
+  expect(await sql(url, 'SELECT version FROM actor_gateway.schema_version')).toHaveLength(1);
+});
+
+test('tables that a later version has changed are refused, and those that it left usable are taken (PGS2)', async () => {
+  const url = await server.newDatabase();
+  await (await openPostgresStore({ url, node: { name: 'a', address: '' } })).store.close();
+  await sql(url, 'UPDATE actor_gateway.schema_version SET version = 99, oldest = 1');
+  await nodeOn(url, 'b');
+  await sql(url, 'UPDATE actor_gateway.schema_version SET oldest = 98');
+  await expect(nodeOn(url, 'c')).rejects.toThrow(/newer version \(schema 99/);
+});
+
+test('what a node had claimed is free as soon as its membership is over, counts as a crash, and its late word as nothing (PGN2)', async () => {
+  const url = await server.newDatabase();
+  const a = await nodeOn(url, 'a', { node: { name: 'a', address: '', ttlMs: 60_000 } });
+  const b = await nodeOn(url, 'b', { node: { name: 'b', address: '', ttlMs: 400 } });
+  const lost = await appendClaimed(a.store, eventOf('a:1', 'k/1'), LONG_MS);
+  expect(await b.store.claim(5, LONG_MS)).toEqual([]);
+  await silence(url, 'a');
+  const [turn] = await vi.waitFor(
+    async () => {
+      const turns = await b.store.claim(5, LONG_MS);
+      expect(turns).toHaveLength(1);
+      return turns;
+    },
+    { timeout: 10_000, interval: 50 },
+  );
+  expect(turn?.event).toMatchObject({ id: 'a:1', attempt: 2, crashes: 1, wasClaimed: true });
+  expect(await commitOne(a.store, resultOf(lost))).toMatchObject({ isCurrent: false });
+  if (turn !== undefined) expect(await commitOne(b.store, resultOf(turn))).toMatchObject({ isCurrent: true });
+});
+
+test('a node that was given up begins anew under another id, and is told (PGN1)', async () => {
+  const url = await server.newDatabase();
+  const told: string[] = [];
+  const { membership } = await nodeOn(url, 'a', {
+    node: {
+      name: 'a',
+      address: '',
+      ttlMs: 400,
+      onLost: () => told.push('lost'),
+      onJoined: (id) => told.push(`joined ${id}`),
+    },
+  });
+  const before = membership.node;
+  await sql(url, `DELETE FROM actor_gateway.node WHERE name = 'a'`);
+  await vi.waitFor(() => expect(membership.node).not.toBe(before), { timeout: 10_000 });
+  expect(membership.isMember).toBe(true);
+  expect(told).toEqual([`joined ${before}`, 'lost', `joined ${membership.node}`]);
+});
+
+test('a clock of the server that was set back by ten minutes makes no pause longer (PGN3)', async () => {
+  const url = await server.newDatabase();
+  const a = await nodeOn(url, 'a');
+  const turn = await appendClaimed(a.store, eventOf('a:1', 'k/1'));
+  await commitOne(a.store, resultOf(turn, 'retrying', { retryInMs: 500 }));
+  await a.store.close();
+  // As the tables are seen by a clock that is ten minutes behind the one by which they were written.
+  await sql(
+    url,
+    `UPDATE actor_gateway.delivery SET retry_at = retry_at + 600000;
+     UPDATE actor_gateway.mailbox SET ready_at = ready_at + 600000;
+     UPDATE actor_gateway.clock SET at = at + 600000`,
+  );
+  const b = await nodeOn(url, 'b');
+  await vi.waitFor(async () => expect(await b.store.claim(1, LONG_MS)).toHaveLength(1), {
+    timeout: 10_000,
+    interval: 50,
+  });
+});
+
+test('what one node appends another one hears of, by a notification or by looking (PGV2)', async () => {
+  const url = await server.newDatabase();
+  const [a, b] = await Promise.all([nodeOn(url, 'a'), nodeOn(url, 'b')]);
+  for (const id of ['a:1', 'a:2']) {
+    const heard = new Promise<void>((resolve) => void b.store.wake(resolve));
+    await a.store.append([eventOf(id, `k/${id}`)]);
+    await heard;
+    expect((await claimOne(b.store)).event.id).toBe(id);
+    // The second time without the connection for notifications.
+    await sql(
+      url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`,
+    );
+  }
+});
+
+test('while the server is away calls fail with a clear word, and go on when it is back: what was acknowledged is there (PGD1)', async () => {
+  const url = await server.newDatabase();
+  const { store } = await nodeOn(url, 'a', { timeoutMs: 2_000 });
+  await store.append([eventOf('a:1', 'k/1')]);
+  await server.kill();
+  await expect(store.append([eventOf('a:2', 'k/2')])).rejects.toThrow(StoreUnavailableError);
+  await server.start();
+  await vi.waitFor(() => store.append([eventOf('a:3', 'k/3')]), { timeout: 20_000, interval: 100 });
+  const ids = (await store.deliveries({ limit: 10 })).map(({ id }) => id);
+  expect(ids).toEqual(expect.arrayContaining(['a:1', 'a:3']));
+});
+
+test('a session that stands still in a transaction loses it, and its locks with it (PGD2)', async () => {
+  const url = await server.newDatabase();
+  await nodeOn(url, 'a');
+  const database = new Database({ url, connections: 2, timeoutMs: 5_000, idleMs: 200 });
+  const hold = 'SELECT at FROM clock FOR UPDATE';
+  const began = performance.now();
+  const stuck = database.transaction(async (transaction) => {
+    await transaction.ask(hold, []);
+    await elapse(2_000);
+    return transaction.ask(hold, []);
+  });
+  const told = expect(stuck).rejects.toThrow(StoreUnavailableError);
+  await elapse(50);
+  await database.transaction((transaction) => transaction.ask(hold, []));
+  expect(performance.now() - began).toBeLessThan(1_800);
+  await told;
+  await database.close();
+});
