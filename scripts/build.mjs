@@ -48,7 +48,7 @@ const program = {
   sourcemap: true,
   metafile: true,
   minifySyntax: true,
-  external: ['uWebSockets.js', 'pino-pretty', 'libsql', 'playwright-core'],
+  external: ['uWebSockets.js', 'pino-pretty', 'libsql', 'playwright-core', 'pg-native'],
   plugins: [apart],
   // Its form for Node finds its parts by a `require` that a bundle cannot follow.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },

@@ -1,9 +1,13 @@
 // Programs that the tests need beside Node: a browser for those of the inspector and of the browser's server, git, which holds
-// the objects of our repository host to be right, and strace, which sees that the store syncs before it acknowledges. Finds them; on Debian and its like, as root, what is missing is installed. Ends with 1 and says
+// the objects of our repository host to be right, strace, which sees that the store syncs before it acknowledges, and
+// PostgreSQL, the other engine of the store. Finds them; on Debian and its like, as root, what is missing is installed. Ends with 1 and says
 // what to do otherwise.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+
+const DEBIAN = '/usr/lib/postgresql';
+const debianVersions = () => (existsSync(DEBIAN) ? readdirSync(DEBIAN) : ['15']);
 
 const programs = [
   {
@@ -22,6 +26,16 @@ const programs = [
     places: ['/usr/bin/git', '/usr/local/bin/git', '/opt/homebrew/bin/git'],
   },
   { package: 'strace', for: 'the tests of the store', places: ['/usr/bin/strace', '/usr/local/bin/strace'] },
+  {
+    package: 'postgresql',
+    for: 'the tests of the store on PostgreSQL',
+    places: [
+      '/usr/local/bin/initdb',
+      '/usr/bin/initdb',
+      '/opt/homebrew/bin/initdb',
+      ...debianVersions().map((version) => `/usr/lib/postgresql/${version}/bin/initdb`),
+    ],
+  },
 ];
 const missing = () => programs.filter(({ places }) => !places.some((place) => existsSync(place)));
 

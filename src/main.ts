@@ -59,8 +59,11 @@ async function main(): Promise<number | undefined> {
 
 /** Its code is loaded with the first store that is opened. */
 const openStore: OpenStore = async (config, host) => {
-  const engine = await import('../actors/store/open-store.ts');
-  return engine.openStore(config, host);
+  const { openStore: open } =
+    config.store.postgres === undefined
+      ? await import('../actors/store/open-store.ts')
+      : await import('../actors/store/postgres/open-store.ts');
+  return open(config, host);
 };
 
 /** Undefined without a folder of triggers or agents: then their code is not even loaded. */

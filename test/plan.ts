@@ -111,6 +111,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/automation-full-disk',
     'automation/automation-places',
     'automation/automation-waits',
+    'automation/postgres',
   ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',

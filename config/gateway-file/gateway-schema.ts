@@ -10,6 +10,7 @@ import { name, textByKey } from '../text-schema.ts';
 import { listenAddrPattern } from './listen-addr.ts';
 import { profilesSchema } from './profile-schema.ts';
 import { pricesSchema, providersSchema } from './provider-schema.ts';
+import { nodeSchema, storeSchema } from './store-schema.ts';
 
 const count = (description: string, byDefault: number) =>
   Type.Integer({ description, default: byDefault, minimum: 1, maximum: 1_000_000 });
@@ -176,6 +177,8 @@ export const gatewaySchema = Type.Object(
       patternErrorMessage: 'a path',
       shownAs: 'name',
     }),
+    store: storeSchema,
+    node: nodeSchema,
     allowed_hosts: Type.Array(
       Type.String({
         pattern: '^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?$',

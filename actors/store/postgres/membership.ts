@@ -4,6 +4,8 @@
 // that nobody can set, less a margin. From then on nothing that this node holds is its own.
 // A node that has lost its membership begins anew under another id, as soon as the database answers.
 
+import { setTimeout as elapse } from 'node:timers/promises';
+import { StoreUnavailableError } from '../../errors.ts';
 import type { Database } from './database.ts';
 import {
   buryDead,
@@ -32,6 +34,8 @@ export interface MembershipOptions {
 /** Of the length of a membership: how often it is renewed, and how long before its end it is given up. */
 const RENEWED_AFTER = 1 / 4;
 const MARGIN = 1 / 8;
+const JOIN_MARGIN_MS = 2_000;
+const JOIN_AGAIN_MS = 100;
 
 export class Membership {
   readonly #database: Database;
@@ -42,6 +46,8 @@ export class Membership {
   /** By the own clock. */
   #endsAt = 0;
   #isMember = false;
+  /** When the membership was asked for, by the own clock. */
+  #askedAt = 0;
   #isOver = false;
   #renewing: NodeJS.Timeout | undefined;
   #ending: NodeJS.Timeout | undefined;
@@ -103,17 +109,27 @@ export class Membership {
 
   async #enter(): Promise<void> {
     const { ttlMs, name, address, about } = this.#options;
-    const asked = this.#uptime();
     this.#seen = await this.#database.transaction((transaction) =>
       keepTime(transaction, this.#seen, this.#uptime()),
     );
-    this.#node = await this.#database.transaction((transaction) =>
-      joinNodes(transaction, { name, address, about: about() }, ttlMs),
-    );
+    this.#node = await this.#joined({ name, address, about: about() }, ttlMs);
     while (await this.#database.transaction((transaction) => buryDead(transaction, this.#node)));
     this.#isMember = true;
-    this.#holdUntil(asked + ttlMs * (1 - MARGIN));
+    this.#holdUntil(this.#askedAt + ttlMs * (1 - MARGIN));
     this.#options.onJoined?.(this.#node);
+  }
+
+  /** What has the same name may have been killed a moment ago: its membership is waited for. */
+  async #joined(node: Omit<Member, 'id'>, ttlMs: number): Promise<number> {
+    for (const until = this.#uptime() + ttlMs + JOIN_MARGIN_MS; ; await elapse(JOIN_AGAIN_MS)) {
+      this.#askedAt = this.#uptime();
+      const id = await this.#database.transaction((transaction) => joinNodes(transaction, node, ttlMs));
+      if (id !== undefined) return id;
+      if (this.#isOver || this.#uptime() > until)
+        throw new StoreUnavailableError(
+          `another gateway that is called ${node.name} works on the database; give each its own node.name`,
+        );
+    }
   }
 
   #schedule(): void {

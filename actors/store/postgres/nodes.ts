@@ -28,11 +28,12 @@ export interface Member {
   readonly about: string;
 }
 
+const lockJoins = statement('SELECT pg_advisory_xact_lock(1634162515, 2)');
+/** None where one of that name is a member. */
 const join = statement<readonly [id: number]>(
-  `INSERT INTO node (id, name, address, until, about) VALUES (nextval('counter'), $1, $2, $3, $4) RETURNING id`,
+  `INSERT INTO node (id, name, address, until, about) SELECT nextval('counter'), $1, $2, $3, $4
+   WHERE NOT EXISTS (SELECT 1 FROM node WHERE name = $1 AND until > $5) RETURNING id`,
 );
-/** Of the same name only one is there: the one that began last. */
-const retire = statement('UPDATE node SET until = 0 WHERE name = $1 AND id <> $2');
 const renewOne = statement('UPDATE node SET until = $2, about = $3 WHERE id = $1');
 const leave = statement('UPDATE node SET until = 0 WHERE id = $1');
 const dead = statement<readonly [id: number]>(
@@ -69,16 +70,15 @@ const movesBack = [
   'UPDATE kv SET until = until + $1 WHERE until IS NOT NULL',
 ].map((text) => statement(text));
 
-/** Gives the id. Those of the same name are over. */
+/** Gives the id; undefined where one of that name is a member. */
 export async function joinNodes(
   transaction: Transaction,
   { name, address, about }: Omit<Member, 'id'>,
   ttlMs: number,
-): Promise<number> {
-  const [row] = await transaction.rows(join, [name, address, transaction.now + ttlMs, about]);
-  if (row === undefined) throw new Error('a node was not added');
-  await transaction.run(retire, [name, row[0]]);
-  return row[0];
+): Promise<number | undefined> {
+  const { now } = transaction;
+  await transaction.rows(lockJoins);
+  return (await transaction.rows(join, [name, address, now + ttlMs, about, now]))[0]?.[0];
 }
 
 /** Gives whether it is a member still. */
