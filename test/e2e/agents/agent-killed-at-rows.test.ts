@@ -119,6 +119,8 @@ async function lived(at: string): Promise<number> {
   const approving = approveAll(gateway);
   if (at === 'never') {
     await eventually(async () => expect((await runsOf(gateway, 'clerk'))[0]?.state).toBe('done'));
+    // What was sent, and not yet noted as sent, would be sent again.
+    await atRest(gateway);
     await gateway.stop('SIGKILL');
   }
   await gateway.exited;
