@@ -99,9 +99,11 @@ export class Membership {
     const isMember = await this.#database.transaction((transaction) =>
       renewNode(transaction, this.#node, about(), ttlMs),
     );
-    if (isMember) this.#holdUntil(asked + ttlMs * (1 - MARGIN));
+    if (isMember && this.#isMember) this.#holdUntil(asked + ttlMs * (1 - MARGIN));
     else {
       this.#lose();
+      // What it has given up by its own clock it does not take up again under the same id.
+      await this.#database.transaction((transaction) => leaveNodes(transaction, this.#node));
       await this.#enter();
     }
     while (await this.#database.transaction((transaction) => buryDead(transaction, this.#node)));

@@ -69,9 +69,9 @@ test('nothing is lost, doubled or out of its order among three nodes that end, s
               }
             }),
           );
-        // Everybody who held anything is gone; one that is there brings all to an end.
-        await client.query(`UPDATE actor_gateway.node SET until = 1 WHERE name <> 'c'`);
-        const last = await openPostgresStore({ url, node: { name: 'c', address: '', ttlMs: 1_000 } });
+        // Everybody who held anything is gone; one that comes then brings all to an end.
+        await Promise.all(nodes.map(({ store }) => store.close()));
+        const last = await openPostgresStore({ url, node: { name: 'last', address: '', ttlMs: 1_000 } });
         nodes.push(last);
         await client.query('UPDATE actor_gateway.delivery SET retry_at = 0 WHERE retry_at IS NOT NULL');
         await client.query('UPDATE actor_gateway.mailbox SET ready_at = 0 WHERE fence IS NULL');

@@ -19,6 +19,8 @@ describe('the gateway file', () => {
       auth: {},
       log_level: 'info',
       state_dir: join(folder.path, '.gateway'),
+      store: {},
+      node: {},
       allowed_hosts: [],
       allowed_origins: [],
       limits: {

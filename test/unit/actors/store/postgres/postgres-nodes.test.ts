@@ -104,6 +104,15 @@ test('a node that was given up begins anew under another id, and is told (PGN1)'
   expect(told).toEqual([`joined ${before}`, 'lost', `joined ${membership.node}`]);
 });
 
+test('a second node of one name is refused while the first one is there, and taken when that has ended', async () => {
+  const url = await server.newDatabase();
+  const node = { name: 'a', address: '', ttlMs: 1_000 };
+  const first = await openPostgresStore({ url, node });
+  await expect(openPostgresStore({ url, node })).rejects.toThrow('another gateway that is called a works');
+  await first.store.close();
+  await nodeOn(url, 'a');
+});
+
 test('a clock of the server that was set back by ten minutes makes no pause longer (PGN3)', async () => {
   const url = await server.newDatabase();
   const a = await nodeOn(url, 'a');
