@@ -53,6 +53,11 @@ const byIds = statement<readonly [seq: number, id: string, key: string, state: n
   'SELECT seq, id, key, state FROM delivery WHERE id = ANY ($1)',
 );
 
+const beginLate = statement(
+  `WITH begun AS (UPDATE delivery SET state = ${stateCodes.running}, attempts = 1, started = $2 WHERE seq = $1 RETURNING seq, key)
+   UPDATE mailbox SET running = begun.seq FROM begun WHERE mailbox.key = begun.key`,
+);
+
 const giveUpClaim = statement(
   'UPDATE mailbox SET fence = NULL, node = NULL, lease_ms = NULL WHERE key = ANY ($1)',
 );
@@ -118,10 +123,17 @@ export async function append(
     const isClaimed = claimed.get(row.key) === row;
     if (seq === undefined) {
       entered[row.n] = await again(transaction, row.event, known.get(row.id), unsettled);
-      // The claim that was made for it is of no use.
       if (isClaimed) {
-        await transaction.run(giveUpClaim, [[row.key]]);
-        unsettled.add(row.key);
+        // The claim that was made for it goes to the next of the key here, or is of no use.
+        const isRepeated = entered[row.n]?.outcome === 'duplicate';
+        const next = isRepeated ? rows.find((other) => isNewIn(row.key, other, seqs)) : undefined;
+        if (next === undefined) {
+          await transaction.run(giveUpClaim, [[row.key]]);
+          unsettled.add(row.key);
+        } else {
+          claimed.set(row.key, next);
+          await transaction.run(beginLate, [seqs.get(next.id), transaction.now]);
+        }
       }
     } else if (isClaimed) {
       const fence = fences.get(row.key) ?? 0;
@@ -230,6 +242,10 @@ async function again(
   await requeue(transaction, seq);
   if (await wakeBy(transaction, seq, key)) return { outcome: 'revived', state: 'done' };
   return { outcome: 'revived', state: 'queued' };
+}
+
+function isNewIn(key: string, { id, key: own, event }: Row, seqs: ReadonlyMap<string, number>): boolean {
+  return own === key && seqs.has(id) && isClaimable(event);
 }
 
 async function findOne(transaction: Transaction, id: string): Promise<readonly Known[]> {
