@@ -57,7 +57,6 @@ export async function commit(
       .filter(({ outcome }) => outcome !== 'checkpoint' && outcome !== 'parked'),
   );
   const attempts = new Map<TurnResult, number>();
-  const parked = new Set<TurnResult>();
   for (const turn of turns) {
     const { result, key } = turn;
     if (result.outcome === 'checkpoint') attempts.set(result, await checkpoint(transaction, result));
@@ -65,7 +64,6 @@ export async function commit(
     if (result.outcome === 'parked') {
       await appendEmitted(transaction);
       await park(transaction, result, key);
-      parked.add(result);
     } else if (result.outcome === 'checkpoint') await transaction.run(prolong, [key, transaction.now]);
   }
   await appendEmitted(transaction);
