@@ -63,7 +63,7 @@ export class HttpAgent implements Handler {
     try {
       return await this.#exchange(
         { headers, body, signal: both, progress: (text) => context.progress(text) },
-        true,
+        this.#url.protocol === 'https:' ? httpsPool : httpPool,
       );
     } catch (error) {
       if (error instanceof HandlerError) throw error;
@@ -83,13 +83,13 @@ export class HttpAgent implements Handler {
     }
   }
 
-  #exchange(asked: Asked, mayRepeat: boolean): Promise<AgentReply> {
+  /** Without an agent: over a connection of its own. */
+  #exchange(asked: Asked, agent: HttpPool | false): Promise<AgentReply> {
     const { headers, body, signal, progress } = asked;
     const isHttps = this.#url.protocol === 'https:';
     const start = isHttps ? requestHttps : requestHttp;
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
-      const agent = isHttps ? httpsPool : httpPool;
       const request = start(this.#url, { method: 'POST', headers, agent, signal });
       let hasAnswer = false;
       request.on('response', (response) => {
@@ -100,10 +100,11 @@ export class HttpAgent implements Handler {
         });
       });
       request.on('error', (error) => {
-        // A socket that had rested may have been closed by the other side just then: nothing was read of the request.
+        // A socket that had rested may have been closed by the other side just then: nothing was read of the request. The
+        // next one of the pool may be closed as well, so the repetition takes none of it.
         const wasStale =
           request.reusedSocket && !hasAnswer && ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
-        if (wasStale && mayRepeat && !signal.aborted) this.#exchange(asked, false).then(resolve, reject);
+        if (wasStale && !signal.aborted) this.#exchange(asked, false).then(resolve, reject);
         else reject(error);
       });
       for (const piece of body.slice(0, -1)) request.write(piece);

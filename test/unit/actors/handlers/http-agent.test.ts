@@ -274,4 +274,18 @@ describe('an attempt', () => {
       server.closeAllConnections();
     }
   });
+
+  test('does not fail because several resting connections were closed while it was busy', async () => {
+    let round = 0;
+    const rounds = new WeakMap<object, number>();
+    answer = (request, response) => {
+      // Each connection answers in the round in which it was opened, and is cut when it is used again.
+      if ((rounds.get(request.socket) ?? round) !== round) request.socket.destroy();
+      else response.writeHead(200, { 'content-type': 'application/json' }).end('{"text":"a"}');
+      rounds.set(request.socket, round);
+    };
+    await Promise.all([run(), run(), run()]);
+    round = 1;
+    expect(await run()).toEqual({ text: 'a' });
+  });
 });
