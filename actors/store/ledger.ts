@@ -23,7 +23,7 @@ export interface Entered {
     | undefined;
 }
 
-type SameAsStore = Exclude<keyof Store, 'append' | 'deliveries' | 'sweep' | 'wake' | 'close'>;
+type SameAsStore = Exclude<keyof Store, 'append' | 'deliveries' | 'sweep' | 'wake' | 'close' | 'cluster'>;
 
 export type Ledger = {
   readonly [M in SameAsStore]: (...args: Parameters<Store[M]>) => Awaited<ReturnType<Store[M]>>;

@@ -27,6 +27,7 @@
 //      replay drops them, and the sweep of their event.
 // S16  an approval is decided once. One whose event has ended, or begins anew, is not pending.
 
+import type { Cluster } from '../cluster/cluster.ts';
 import type {
   ApprovalFilter,
   DecidedApproval,
@@ -225,6 +226,8 @@ export interface PutOptions {
 }
 
 export interface Store {
+  /** The nodes that work on it; undefined where no other can. */
+  readonly cluster?: Cluster | undefined;
   /** All or none. Throws OverloadedError beyond the bound of events that wait, StoreUnavailableError when it cannot write. */
   append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly Appended[]>;
   /**

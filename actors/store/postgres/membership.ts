@@ -5,16 +5,18 @@
 // A node that has lost its membership begins anew under another id, as soon as the database answers.
 
 import { setTimeout as elapse } from 'node:timers/promises';
+import type { About, ClusterMembership, Member, MembershipWatcher } from '../../cluster/cluster.ts';
 import { StoreUnavailableError } from '../../errors.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import {
   buryDead,
   type ClockSeen,
+  hasDead,
   joinNodes,
   keepTime,
   leaveNodes,
-  type Member,
   members,
+  type NodeRow,
   renewNode,
 } from './nodes.ts';
 
@@ -22,13 +24,8 @@ export interface MembershipOptions {
   readonly name: string;
   readonly address: string;
   readonly ttlMs: number;
-  /** JSON text, asked for with each renewal. */
-  readonly about: () => string;
   /** Milliseconds that only grow. */
   readonly uptime?: () => number;
-  /** The membership is over by this node's own clock, or was ended by others; a new one follows. */
-  readonly onLost?: () => void;
-  readonly onJoined?: (id: number) => void;
 }
 
 /** Of the length of a membership: how often it is renewed, and how long before its end it is given up. */
@@ -37,11 +34,14 @@ const MARGIN = 1 / 8;
 const JOIN_MARGIN_MS = 2_000;
 const JOIN_AGAIN_MS = 100;
 
-export class Membership {
+export class Membership implements ClusterMembership {
   readonly #database: Database;
   readonly #options: MembershipOptions;
   readonly #uptime: () => number;
-  #node = 0;
+  readonly #watchers = new Set<MembershipWatcher>();
+  readonly #told: Record<string, unknown> = {};
+  #epoch = 0;
+  #members: readonly Member[] = [];
   #seen: ClockSeen | undefined;
   /** By the own clock. */
   #endsAt = 0;
@@ -59,14 +59,29 @@ export class Membership {
     this.#uptime = options.uptime ?? (() => performance.now());
   }
 
-  /** The id of this node: the epoch of what it holds. */
-  get node(): number {
-    return this.#node;
+  get epoch(): number {
+    return this.#epoch;
   }
 
-  /** Whether what this node holds is surely its own. */
   get isMember(): boolean {
     return this.#isMember && this.#uptime() < this.#endsAt;
+  }
+
+  get members(): readonly Member[] {
+    return this.#members;
+  }
+
+  watch(watcher: MembershipWatcher): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  tell(name: string, value: unknown): void {
+    this.#told[name] = value;
+  }
+
+  async tellNow(): Promise<void> {
+    if (!this.#isOver) await this.#inTurn(() => this.renew());
   }
 
   async join(): Promise<void> {
@@ -74,58 +89,62 @@ export class Membership {
     this.#schedule();
   }
 
-  members(): Promise<readonly Member[]> {
-    return this.#database.transaction(members);
-  }
-
   async leave(): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#renewing);
     clearTimeout(this.#ending);
     await this.#round;
-    await this.#database
-      .transaction((transaction) => leaveNodes(transaction, this.#node))
-      .catch(() => undefined);
+    await this.#leave().catch(() => undefined);
+    this.#isMember = false;
   }
 
   /** One renewal, and what comes with it; rejects where the database is away. */
   async renew(): Promise<void> {
-    const { ttlMs, about } = this.#options;
+    const { ttlMs } = this.#options;
     const asked = this.#uptime();
-    const seen = await this.#database.transaction((transaction) =>
-      keepTime(transaction, this.#seen, this.#uptime()),
-    );
-    this.#seen = seen;
-    const isMember = await this.#database.transaction((transaction) =>
-      renewNode(transaction, this.#node, about(), ttlMs),
-    );
-    if (isMember && this.#isMember) this.#holdUntil(asked + ttlMs * (1 - MARGIN));
-    else {
+    const { isKept, isBurialDue, rows } = await this.transaction(async (transaction) => ({
+      isKept: await renewNode(transaction, this.#epoch, JSON.stringify(this.#told), ttlMs),
+      isBurialDue: await hasDead(transaction, this.#epoch),
+      rows: await members(transaction),
+    }));
+    // What it has given up by its own clock it does not take up again under the same epoch.
+    if (isKept && this.isMember) {
+      this.#holdUntil(asked + ttlMs * (1 - MARGIN));
+      this.#onMembers(rows);
+    } else {
       this.#lose();
-      // What it has given up by its own clock it does not take up again under the same id.
-      await this.#database.transaction((transaction) => leaveNodes(transaction, this.#node));
+      await this.#leave();
       await this.#enter();
     }
-    while (await this.#database.transaction((transaction) => buryDead(transaction, this.#node)));
+    if (isBurialDue) await this.#bury();
+  }
+
+  /** A transaction in which time by which the server's clock was set has not passed. */
+  async transaction<T>(action: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const { seen, result } = await this.#database.transaction(async (transaction) => ({
+      seen: await keepTime(transaction, this.#seen, this.#uptime()),
+      result: await action(transaction),
+    }));
+    this.#seen = seen;
+    return result;
   }
 
   async #enter(): Promise<void> {
-    const { ttlMs, name, address, about } = this.#options;
-    this.#seen = await this.#database.transaction((transaction) =>
-      keepTime(transaction, this.#seen, this.#uptime()),
-    );
-    this.#node = await this.#joined({ name, address, about: about() }, ttlMs);
-    while (await this.#database.transaction((transaction) => buryDead(transaction, this.#node)));
+    const { ttlMs, name, address } = this.#options;
+    this.#epoch = await this.#joined({ name, address, about: JSON.stringify(this.#told) }, ttlMs);
+    await this.#bury();
+    const rows = await this.transaction(members);
     this.#isMember = true;
     this.#holdUntil(this.#askedAt + ttlMs * (1 - MARGIN));
-    this.#options.onJoined?.(this.#node);
+    for (const watcher of this.#watchers) watcher.onJoined?.(this.#epoch);
+    this.#onMembers(rows);
   }
 
   /** What has the same name may have been killed a moment ago: its membership is waited for. */
-  async #joined(node: Omit<Member, 'id'>, ttlMs: number): Promise<number> {
+  async #joined(node: Omit<NodeRow, 'id'>, ttlMs: number): Promise<number> {
     for (const until = this.#uptime() + ttlMs + JOIN_MARGIN_MS; ; await elapse(JOIN_AGAIN_MS)) {
       this.#askedAt = this.#uptime();
-      const id = await this.#database.transaction((transaction) => joinNodes(transaction, node, ttlMs));
+      const id = await this.transaction((transaction) => joinNodes(transaction, node, ttlMs));
       if (id !== undefined) return id;
       if (this.#isOver || this.#uptime() > until)
         throw new StoreUnavailableError(
@@ -134,15 +153,37 @@ export class Membership {
     }
   }
 
+  async #bury(): Promise<void> {
+    while (await this.transaction((transaction) => buryDead(transaction, this.#epoch)));
+  }
+
+  #leave(): Promise<void> {
+    return this.#database.transaction((transaction) => leaveNodes(transaction, this.#epoch));
+  }
+
+  #onMembers(rows: readonly NodeRow[]): void {
+    this.#members = rows.map(({ id, name, address, about }) => ({
+      epoch: id,
+      name,
+      address,
+      about: JSON.parse(about) as About,
+    }));
+    for (const watcher of this.#watchers) watcher.onMembers?.(this.#members);
+  }
+
   #schedule(): void {
     if (this.#isOver) return;
-    this.#renewing = setTimeout(() => {
-      // While the database is away the membership ends by its own timer.
-      this.#round = this.renew()
-        .catch(() => undefined)
-        .then(() => this.#schedule());
-    }, this.#options.ttlMs * RENEWED_AFTER);
+    this.#renewing = setTimeout(
+      () => void this.#inTurn(() => this.renew()).then(() => this.#schedule()),
+      this.#options.ttlMs * RENEWED_AFTER,
+    );
     this.#renewing.unref();
+  }
+
+  /** While the database is away the membership ends by its own timer. */
+  #inTurn(action: () => Promise<void>): Promise<void> {
+    this.#round = this.#round.then(() => (this.#isOver ? undefined : action())).catch(() => undefined);
+    return this.#round;
   }
 
   #holdUntil(endsAt: number): void {
@@ -155,6 +196,6 @@ export class Membership {
   #lose(): void {
     if (!this.#isMember || this.#isOver) return;
     this.#isMember = false;
-    this.#options.onLost?.();
+    for (const watcher of this.#watchers) watcher.onLost?.();
   }
 }

@@ -20,7 +20,7 @@ const BURIED_AT_ONCE = 500;
 /** A clock that is set by less is not noticed. */
 const CLOCK_STEP_MS = 1_000;
 
-export interface Member {
+export interface NodeRow {
   readonly id: number;
   readonly name: string;
   readonly address: string;
@@ -34,7 +34,7 @@ const join = statement<readonly [id: number]>(
   `INSERT INTO node (id, name, address, until, about) SELECT nextval('counter'), $1, $2, $3, $4
    WHERE NOT EXISTS (SELECT 1 FROM node WHERE name = $1 AND until > $5) RETURNING id`,
 );
-const renewOne = statement('UPDATE node SET until = $2, about = $3 WHERE id = $1');
+const renewOne = statement('UPDATE node SET until = $2, about = $3 WHERE id = $1 AND until > $4');
 const leave = statement('UPDATE node SET until = 0 WHERE id = $1');
 const dead = statement<readonly [id: number]>(
   'SELECT id FROM node WHERE until <= $1 AND id <> $2 ORDER BY id FOR UPDATE SKIP LOCKED',
@@ -50,6 +50,10 @@ const suspectsWaiting = statement<readonly [seq: number, key: string, crashes: n
 );
 const waitLonger = statement('UPDATE delivery SET retry_at = greatest(retry_at, $2) WHERE seq = $1');
 const remove = statement('DELETE FROM node WHERE id = $1');
+const releaseAll = statement('DELETE FROM node_lease WHERE node = $1');
+const isAnyDead = statement<readonly [count: number]>(
+  'SELECT count(*)::int FROM node WHERE until <= $1 AND id <> $2',
+);
 const list = statement<readonly [id: number, name: string, address: string, about: string]>(
   'SELECT id, name, address, about FROM node WHERE until > $1 ORDER BY name, id',
 );
@@ -73,7 +77,7 @@ const movesBack = [
 /** Gives the id; undefined where one of that name is a member. */
 export async function joinNodes(
   transaction: Transaction,
-  { name, address, about }: Omit<Member, 'id'>,
+  { name, address, about }: Omit<NodeRow, 'id'>,
   ttlMs: number,
 ): Promise<number | undefined> {
   const { now } = transaction;
@@ -88,7 +92,8 @@ export async function renewNode(
   about: string,
   ttlMs: number,
 ): Promise<boolean> {
-  return (await transaction.run(renewOne, [id, transaction.now + ttlMs, about])) > 0;
+  const { now } = transaction;
+  return (await transaction.run(renewOne, [id, now + ttlMs, about, now])) > 0;
 }
 
 /** Its claims are over. */
@@ -96,9 +101,14 @@ export async function leaveNodes(transaction: Transaction, id: number): Promise<
   await transaction.run(leave, [id]);
 }
 
-export async function members(transaction: Transaction): Promise<readonly Member[]> {
+export async function members(transaction: Transaction): Promise<readonly NodeRow[]> {
   const rows = await transaction.rows(list, [transaction.now]);
   return rows.map(([id, name, address, about]) => ({ id, name, address, about }));
+}
+
+/** Whether a node is to be buried. */
+export async function hasDead(transaction: Transaction, self: number): Promise<boolean> {
+  return (await transaction.rows(isAnyDead, [transaction.now, self])).some(([count]) => count > 0);
 }
 
 /** Frees what nodes had claimed whose membership is over. Gives whether there is more of it. */
@@ -116,6 +126,7 @@ export async function buryDead(transaction: Transaction, self: number): Promise<
     await settle(transaction, [...mailboxes.keys()]);
     if (found.length === BURIED_AT_ONCE) isMore = true;
     else {
+      await transaction.run(releaseAll, [id]);
       await transaction.run(remove, [id]);
       await holdSuspects(transaction);
     }

@@ -1,9 +1,11 @@
 // Opens a store on PostgreSQL: brings the tables up, makes this process a member, and listens. Loaded only where
 // `store.postgres` is configured.
 
+import type { MembershipWatcher } from '../../cluster/cluster.ts';
 import type { Store } from '../store.ts';
 import { Database } from './database.ts';
 import { Membership } from './membership.ts';
+import { PostgresNodeLeases } from './node-leases.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { migrate } from './schema.ts';
 import { Wakes } from './wakes.ts';
@@ -19,9 +21,7 @@ export interface OpenPostgresOptions {
     readonly name: string;
     readonly address: string;
     readonly ttlMs?: number;
-    readonly about?: () => string;
-    readonly onLost?: () => void;
-    readonly onJoined?: (id: number) => void;
+    readonly watcher?: MembershipWatcher;
   };
 }
 
@@ -47,17 +47,16 @@ export async function openPostgresStore(options: OpenPostgresOptions): Promise<O
   });
   try {
     await migrate(database);
-    const membership = new Membership(database, {
-      about: () => '{}',
-      ...node,
-      ttlMs: node.ttlMs ?? NODE_TTL_MS,
-    });
+    const { name, address, ttlMs = NODE_TTL_MS, watcher = {} } = node;
+    const membership = new Membership(database, { name, address, ttlMs });
+    membership.watch(watcher);
     const wakes = new Wakes(database);
     await membership.join();
     await wakes.start();
     const store = new PostgresStore({
       database,
       membership,
+      cluster: { name, address, membership, leases: new PostgresNodeLeases(database, membership) },
       wakes,
       retentionMs: options.retentionMs ?? RETENTION_MS,
       rememberMs: options.rememberMs ?? REMEMBER_MS,

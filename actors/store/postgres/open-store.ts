@@ -23,9 +23,11 @@ export const openStore: OpenStore = async (
     node: {
       name,
       address: '',
-      onLost: () =>
-        log.warn({ node: name }, 'the database was away for too long: what ran here is given to others'),
-      onJoined: (id) => log.info({ node: name, epoch: id }, 'this node works on the database'),
+      watcher: {
+        onLost: () =>
+          log.warn({ node: name }, 'the database was away for too long: what ran here is given to others'),
+        onJoined: (epoch) => log.info({ node: name, epoch }, 'this node works on the database'),
+      },
     },
   });
   try {

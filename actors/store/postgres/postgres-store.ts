@@ -5,6 +5,7 @@
 // What has become claimable is told to this node at once, and to the others by a notification after the commit, which may be
 // lost: each looks by itself POLL_MS after it last did (S10).
 
+import type { Cluster } from '../../cluster/cluster.ts';
 import { type GatewayError, OverloadedError, StoppedError } from '../../errors.ts';
 import { appendedOf } from '../appended.ts';
 import type { ApprovalFilter, NewDecision } from '../approval.ts';
@@ -41,6 +42,7 @@ import type { Wakes } from './wakes.ts';
 export interface PostgresStoreOptions {
   readonly database: Database;
   readonly membership: Membership;
+  readonly cluster: Cluster;
   readonly wakes: Wakes;
   readonly retentionMs: number;
   readonly rememberMs: number;
@@ -89,6 +91,10 @@ export class PostgresStore implements Store {
     });
   }
 
+  get cluster(): Cluster {
+    return this.#options.cluster;
+  }
+
   async append(events: readonly NewEvent[], { claimMs }: AppendOptions = {}): Promise<readonly Appended[]> {
     this.#checkOpen();
     if (events.length === 0) return [];
@@ -97,7 +103,7 @@ export class PostgresStore implements Store {
 
   async claim(max: number, leaseMs: number, keyPrefix = ''): Promise<readonly Turn[]> {
     if (max < 1) return [];
-    const { node } = this.#options.membership;
+    const { epoch: node } = this.#options.membership;
     const wish = { node, maxBytes: CLAIMED_BYTES, keyPrefix: storable(keyPrefix), leaseMs };
     const some = (count: number) =>
       this.#write(async (transaction) => {
@@ -293,7 +299,7 @@ export class PostgresStore implements Store {
       for (const [index, call] of calls.entries())
         if (await this.#hasRoom(transaction, call.events, taken)) taken.push(call);
         else answers[index] = this.#overloaded();
-      const { node } = this.#options.membership;
+      const { epoch: node } = this.#options.membership;
       // Those that claim and those that do not are two lists: one statement each.
       const claimMs = Math.max(0, ...taken.map((call) => call.claimMs ?? 0));
       const claiming = taken.filter((call) => call.claimMs !== undefined);

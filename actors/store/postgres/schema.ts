@@ -149,6 +149,13 @@ const migrations: readonly string[] = [
     about text NOT NULL
   );
   CREATE INDEX node_until ON node (until);
+  -- What one node alone may hold, as long as it is a member.
+  CREATE TABLE node_lease (
+    name text COLLATE "C" PRIMARY KEY,
+    node bigint NOT NULL,
+    epoch bigint NOT NULL
+  );
+  CREATE INDEX node_lease_node ON node_lease (node);
 
   -- One row. What the clock said when that was last noted, and how often it was found set.
   CREATE TABLE clock (at bigint NOT NULL, sets int NOT NULL);

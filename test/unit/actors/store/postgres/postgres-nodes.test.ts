@@ -52,7 +52,8 @@ test('nodes that begin at the same time on an empty database make its tables onc
   const url = await server.newDatabase();
   const nodes = await Promise.all(['a', 'b', 'c', 'd'].map((name) => nodeOn(url, name)));
   const [first] = nodes;
-  expect((await first?.membership.members())?.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd']);
+  await first?.membership.tellNow();
+  expect(first?.membership.members.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd']);
   expect(await sql(url, 'SELECT version FROM actor_gateway.schema_version')).toHaveLength(1);
 });
 
@@ -93,15 +94,69 @@ test('a node that was given up begins anew under another id, and is told (PGN1)'
       name: 'a',
       address: '',
       ttlMs: 3_000,
-      onLost: () => told.push('lost'),
-      onJoined: (id) => told.push(`joined ${id}`),
+      watcher: {
+        onLost: () => told.push('lost'),
+        onJoined: (epoch) => told.push(`joined ${epoch}`),
+      },
     },
   });
-  const before = membership.node;
+  const before = membership.epoch;
   await sql(url, `DELETE FROM actor_gateway.node WHERE name = 'a'`);
   await vi.waitFor(() => expect(told).toHaveLength(3), { timeout: 10_000 });
-  expect(membership.node).not.toBe(before);
-  expect(told).toEqual([`joined ${before}`, 'lost', `joined ${membership.node}`]);
+  expect(membership.epoch).not.toBe(before);
+  expect(told).toEqual([`joined ${before}`, 'lost', `joined ${membership.epoch}`]);
+});
+
+test('what members tell of themselves is known to the others with their next renewals', async () => {
+  const url = await server.newDatabase();
+  const [a, b] = [await nodeOn(url, 'a'), await nodeOn(url, 'b')];
+  const seen: unknown[] = [];
+  b.membership.watch({ onMembers: (members) => seen.push(members.map(({ name, about }) => [name, about])) });
+  a.membership.tell('version', '1.2.3');
+  await a.membership.tellNow();
+  await b.membership.tellNow();
+  expect(seen.at(-1)).toEqual([
+    ['a', { version: '1.2.3' }],
+    ['b', {}],
+  ]);
+});
+
+test('a lease has one holder, is free when that lets go or is over, and has a greater epoch each time (NL1)', async () => {
+  const url = await server.newDatabase();
+  const a = await nodeOn(url, 'a');
+  const b = await nodeOn(url, 'b', { node: { name: 'b', address: '', ttlMs: 400 } });
+  const [ofA, ofB] = [a.store.cluster?.leases, b.store.cluster?.leases];
+  const taken = await Promise.all([ofA?.take('server/x'), ofB?.take('server/x'), ofA?.take('server/x')]);
+  const [first, ...more] = taken.flatMap((each) => each ?? []);
+  expect(more).toEqual([]);
+  const holder = await ofB?.holder('server/x');
+  expect(holder?.epoch).toBe(first?.epoch);
+  await first?.release();
+  expect(first?.isHeld).toBe(false);
+  const second = await ofA?.take('server/x');
+  expect(second?.epoch).toBeGreaterThan(first?.epoch ?? Number.POSITIVE_INFINITY);
+  // The late word of the one before changes nothing.
+  await first?.release();
+  expect(await ofB?.take('server/x')).toBeUndefined();
+  await silence(url, 'a');
+  await vi.waitFor(async () => expect(await ofB?.take('server/x')).toBeDefined(), { timeout: 10_000 });
+});
+
+test('a node that cannot reach the database knows its leases as lost before they are free (NL2)', async () => {
+  const url = await server.newDatabase();
+  const a = await nodeOn(url, 'a', { node: { name: 'a', address: '', ttlMs: 2_000 } });
+  const lease = await a.store.cluster?.leases.take('server/x');
+  const [{ until } = { until: 0 }] = await sql(url, 'SELECT until FROM actor_gateway.node');
+  await sql(url, 'ALTER TABLE actor_gateway.node RENAME TO node_away');
+  while (lease?.isHeld) await elapse(5);
+  const [{ now, last } = { now: 0, last: 0 }] = await sql(
+    url,
+    `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+       (SELECT max(until) FROM actor_gateway.node_away) AS last`,
+  );
+  expect(Number(last)).toBeGreaterThanOrEqual(Number(until));
+  expect(Number(now)).toBeLessThan(Number(last));
+  await sql(url, 'ALTER TABLE actor_gateway.node_away RENAME TO node');
 });
 
 test('a second node of one name is refused while the first one is there, and taken when that has ended', async () => {
