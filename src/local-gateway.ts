@@ -66,6 +66,7 @@ async function startIn(folder: string, options: LocalGatewayOptions): Promise<Lo
     state_dir: join(folder, 'state'),
     inspector: { ...config.inspector, enabled: false },
     shutdown_seconds: GRACE_SECONDS,
+    store: {},
   } as Loaded['config'];
   const secrets = new SecretValues();
   const resources = await agentsOf(options, loaded, secrets);

@@ -22,6 +22,7 @@ import { Forwarder } from '../client/routing/forwarder.ts';
 import { InFlightLimiter } from '../client/routing/in-flight-limiter.ts';
 import { ToolSearch } from '../client/search/tool-search.ts';
 import { EVERY_SERVER, Sessions } from '../client/sessions/sessions.ts';
+import { ClusterPart } from '../cluster/cluster-part.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
 import { forEachLimited } from '../for-each-limited.ts';
 import type { Log } from '../log.ts';
@@ -84,6 +85,8 @@ export class Gateway {
   readonly #inProcess = new InProcessClient(this);
   /** Where accepted events live; opened by the first that needs it. */
   readonly store: StorePart;
+  /** Set where the store is shared with other gateways. */
+  readonly cluster: ClusterPart | undefined;
   /** What the servers said last, and what was logged about them. */
   readonly lines = new RecentLines();
   readonly beginning = new StartTime();
@@ -135,6 +138,8 @@ export class Gateway {
       open: options.openStore,
       onFailed: (error) => this.root.send({ type: 'part.failed', part: this.store.name, error }),
     });
+    const isShared = config.store.postgres !== undefined && options.openStore !== undefined;
+    this.cluster = isShared ? new ClusterPart({ store: this.store, version: options.version }) : undefined;
     const servers = () => this.servers.all();
     this.aggregate = new Aggregate(servers, () => this.#revision);
     const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];
@@ -197,6 +202,7 @@ export class Gateway {
     // Whoever waits for lists is given those that are known.
     this.discovery.close();
     this.profiles.close();
+    void this.cluster?.tellDraining();
     return this.#life.stop();
   }
 
@@ -306,6 +312,7 @@ export class Gateway {
         drain: () => this.#stateFolder.end(this.#flush()),
       },
       this.store,
+      ...(this.cluster === undefined ? [] : [this.cluster]),
       { name: SERVERS, boot: () => this.#bootServers(), drain: () => this.#drainServers() },
       { name: 'sessions', boot: async () => {}, drain: async () => this.#endClients() },
     ];
