@@ -3,6 +3,7 @@
 // obeys signals. Named with a command it asks a gateway that runs instead.
 
 import { fileURLToPath } from 'node:url';
+import type { ClusterPart } from '../actors/cluster/cluster-part.ts';
 import { Gateway } from '../actors/gateway/gateway.ts';
 import type { OpenStore } from '../actors/store/store-part.ts';
 import { urlOf } from '../config/gateway-file/listen-addr.ts';
@@ -66,6 +67,13 @@ const openStore: OpenStore = async (config, host) => {
   return open(config, host);
 };
 
+/** Undefined where the store is this gateway's own: then the code of clusters is not even loaded. */
+async function clusterOf({ store }: Loaded['config']): Promise<ClusterPart | undefined> {
+  if (store.postgres === undefined) return undefined;
+  const { ClusterPart } = await import('../actors/cluster/cluster-part.ts');
+  return new ClusterPart(version);
+}
+
 /** Undefined without a folder of triggers or agents: then their code is not even loaded. */
 async function automationOf(
   config: Loaded['config'],
@@ -114,6 +122,7 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
     version,
     environment: process.env,
     openStore,
+    cluster: await clusterOf(config),
     parts: automation === undefined ? [front] : [automation, front],
   });
   front.attach(gateway);

@@ -5,28 +5,37 @@
 // CLP2  that a gateway stops is told when it begins to, before anything of it ends.
 
 import { randomBytes } from 'node:crypto';
-import { InternalError } from '../errors.ts';
+import { InternalError, UnavailableError } from '../errors.ts';
 import type { Part } from '../gateway/life.ts';
 import type { StorePart } from '../store/store-part.ts';
+import { placedLinks } from '../upstream/placed-links.ts';
 import type { Cluster, Member } from './cluster.ts';
+import type { NodeWay } from './node-way.ts';
+import { ServerPlacement } from './server-placement.ts';
 
 export type NodeState = 'running' | 'draining';
-
-export interface ClusterPartOptions {
-  readonly store: Pick<StorePart, 'open'>;
-  readonly version: string;
-}
 
 const INSTANCE_BYTES = 8;
 
 export class ClusterPart implements Part {
   readonly name = 'cluster';
   readonly instance = randomBytes(INSTANCE_BYTES).toString('hex');
-  readonly #options: ClusterPartOptions;
+  /** Where servers of `placement: cluster` run. */
+  readonly placement = new ServerPlacement(() => this.cluster);
+  readonly makePlaced = placedLinks({ placement: this.placement, way: () => this.#wayOut() });
+  /** Set by the front, where this node has an address. */
+  way: NodeWay | undefined;
+  readonly #version: string;
+  #store: Pick<StorePart, 'open'> | undefined;
   #cluster: Cluster | undefined;
 
-  constructor(options: ClusterPartOptions) {
-    this.#options = options;
+  constructor(version: string) {
+    this.#version = version;
+  }
+
+  /** To be called once, before boot, with the store of the gateway. */
+  attach(store: Pick<StorePart, 'open'>): void {
+    this.#store = store;
   }
 
   /** There is one from its boot on. */
@@ -41,15 +50,13 @@ export class ClusterPart implements Part {
   }
 
   async boot(): Promise<void> {
-    const { cluster } = await this.#options.store.open({
-      prepare: async () => {},
-      onThereLate: () => {},
-    });
+    const store = await this.#store?.open({ prepare: async () => {}, onThereLate: () => {} });
+    const cluster = store?.cluster;
     if (cluster === undefined) throw new InternalError('the store knows no other nodes');
     this.#cluster = cluster;
     const { membership } = cluster;
     membership.tell('instance', this.instance);
-    membership.tell('version', this.#options.version);
+    membership.tell('version', this.#version);
     membership.tell('state', 'running' satisfies NodeState);
     await membership.tellNow();
   }
@@ -63,4 +70,9 @@ export class ClusterPart implements Part {
 
   /** Its membership ends with the store. */
   async drain(): Promise<void> {}
+
+  #wayOut(): NodeWay {
+    if (this.way !== undefined) return this.way;
+    throw new UnavailableError('this node has no node.address, so it cannot reach the others', 1);
+  }
 }

@@ -22,7 +22,7 @@ import { Forwarder } from '../client/routing/forwarder.ts';
 import { InFlightLimiter } from '../client/routing/in-flight-limiter.ts';
 import { ToolSearch } from '../client/search/tool-search.ts';
 import { EVERY_SERVER, Sessions } from '../client/sessions/sessions.ts';
-import { ClusterPart } from '../cluster/cluster-part.ts';
+import type { ClusterPart } from '../cluster/cluster-part.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
 import { forEachLimited } from '../for-each-limited.ts';
 import type { Log } from '../log.ts';
@@ -58,6 +58,8 @@ export interface GatewayOptions {
   readonly state?: 'own' | 'shared' | 'none';
   /** Makes the store, when something needs it; without it there is none. Its folder is this process's own. */
   readonly openStore?: OpenStore | undefined;
+  /** Where the store is shared with other gateways. */
+  readonly cluster?: ClusterPart | undefined;
 }
 
 const FILES_AT_A_TIME = 8;
@@ -138,8 +140,8 @@ export class Gateway {
       open: options.openStore,
       onFailed: (error) => this.root.send({ type: 'part.failed', part: this.store.name, error }),
     });
-    const isShared = config.store.postgres !== undefined && options.openStore !== undefined;
-    this.cluster = isShared ? new ClusterPart({ store: this.store, version: options.version }) : undefined;
+    this.cluster = options.cluster;
+    this.cluster?.attach(this.store);
     const servers = () => this.servers.all();
     this.aggregate = new Aggregate(servers, () => this.#revision);
     const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];
@@ -169,6 +171,7 @@ export class Gateway {
       redactor: this.redactor,
       stateFolder: this.#stateFolder,
       lines: this.lines,
+      makePlaced: this.cluster?.makePlaced,
       sessions: this.sessions,
       graceMs: () => this.#life.graceMs,
       onLearned: () => {

@@ -18,7 +18,7 @@ import { ManagedServer } from '../server/managed-server.ts';
 import { SubscriptionBudget } from '../server/notifications/subscription-budget.ts';
 import { Subscriptions } from '../server/notifications/subscriptions.ts';
 import type { StateFolder } from '../state/state-folder.ts';
-import { makeLink } from '../upstream/make-link.ts';
+import { type MakePlacedLink, makeLink } from '../upstream/make-link.ts';
 
 export interface ServerSurroundings {
   readonly maxMessageBytes: number;
@@ -30,6 +30,8 @@ export interface ServerSurroundings {
   /** Where what they say is kept. */
   readonly lines: RecentLines;
   readonly sessions: Sessions;
+  /** Undefined where there is no cluster. */
+  readonly makePlaced: MakePlacedLink | undefined;
   /** The time that is left to end in, once the gateway stops. */
   readonly graceMs: () => number;
   /** More, or something else, is known of a server. */
@@ -71,7 +73,8 @@ export class ServerFactory {
     previous: ManagedServer | undefined,
   ): ManagedServer {
     const { sessions, onLearned } = this.#surroundings;
-    return this.#make(id, entry, hash, wake, previous, {
+    const { makePlaced } = this.#surroundings;
+    return this.#make(id, entry, hash, wake, previous, makePlaced, {
       isWatched: () => sessions.isWatching(id),
       onLists: (kinds, isFirst) => sessions.announce(id, kinds, isFirst),
       announce: (kinds) => sessions.announceAt(id, kinds),
@@ -87,7 +90,8 @@ export class ServerFactory {
     wake: () => void,
     previous: ManagedServer | undefined,
   ): ManagedServer {
-    return this.#make(id, entry, hash, wake, previous, nobody);
+    // Other nodes could not reach it.
+    return this.#make(id, entry, hash, wake, previous, undefined, nobody);
   }
 
   #make(
@@ -96,6 +100,7 @@ export class ServerFactory {
     hash: string,
     wake: () => void,
     previous: ManagedServer | undefined,
+    makePlaced: MakePlacedLink | undefined,
     audience: Audience,
   ): ManagedServer {
     const { log, redactor, stateFolder, maxMessageBytes, version, environment, lines } = this.#surroundings;
@@ -123,6 +128,7 @@ export class ServerFactory {
         return makeLink(entry, era, events, {
           inputSchemaOf: (tool) => cache.inputSchemaOf(tool),
           server: id,
+          makePlaced,
           maxMessageBytes,
           redactor,
           environment,

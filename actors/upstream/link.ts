@@ -40,6 +40,8 @@ export interface LinkEvents {
 export interface Link {
   /** Process id of a local server. */
   readonly pid: number | undefined;
+  /** The node of the cluster at which the server runs, where it has a place in one. */
+  readonly node?: string | undefined;
   /** Last lines the server wrote to stderr, redacted; empty for remote servers. */
   readonly stderrTail: readonly string[];
   /** Lines a local server wrote to stdout that were no messages. */

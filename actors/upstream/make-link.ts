@@ -26,11 +26,29 @@ export interface LinkContext {
   /** What is known of a tool's arguments: some of them become headers in the modern era. */
   readonly inputSchemaOf: SchemaLookup;
   readonly log: Log;
+  /** For a server of `placement: cluster`; undefined where there is no cluster. */
+  readonly makePlaced: MakePlacedLink | undefined;
   /** Keeps a line that the process of this link wrote on stderr, for whoever asks. */
   readonly keepLine: (line: string) => void;
 }
 
+/** Makes the link to a server that runs once in the whole cluster; `makeOwn` makes that of this node's own. */
+export type MakePlacedLink = (
+  era: Era,
+  events: LinkEvents,
+  context: LinkContext,
+  makeOwn: (events: LinkEvents) => Link,
+) => Link;
+
 export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
+  const makeOwn = (own: LinkEvents) => makeOwnLink(entry, era, own, context);
+  const { makePlaced } = context;
+  return entry.placement === 'node' || makePlaced === undefined
+    ? makeOwn(events)
+    : makePlaced(era, events, context, makeOwn);
+}
+
+function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
   const { server, maxMessageBytes, redactor, environment, records, newMark, log, keepLine, inputSchemaOf } =
     context;
   if (entry.runtime === 'stdio') {
@@ -67,7 +85,7 @@ export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, conte
 }
 
 /** Whether a message is the answer to our request of that id. */
-function isAnswerTo(bytes: Buffer, call: CallId): boolean {
+export function isAnswerTo(bytes: Buffer, call: CallId): boolean {
   try {
     const envelope = readServerMessage(bytes);
     return envelope.kind === 'answer' && Number(envelope.rawId) === call;

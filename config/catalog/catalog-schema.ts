@@ -36,6 +36,11 @@ const sharedFields = {
     default: 'legacy',
   }),
   enabled: Type.Boolean({ description: 'false keeps the server off.', default: true }),
+  placement: Type.Enum(['node', 'cluster'], {
+    description:
+      'Of gateways that share a database: node: each runs the server for itself; cluster: one of them runs it, and the others send their calls there.',
+    default: 'node',
+  }),
   idle_timeout_seconds: secondsOrZero('Stopped after this long without a call; 0 = never.', 300),
   start_timeout_seconds: seconds('A start that takes longer has failed.', 30),
   request_timeout_seconds: seconds('A request without answer or progress fails after this long.', 60),

@@ -6,7 +6,7 @@
 //      came with its end, and the whole request was taken. What a server sends unasked ends the connection.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { PacedReader, type ReadingTurn } from './paced-reader.ts';
 import { HttpFault, type ResponseHead } from './response-head.ts';
 import { ResponseParser, type ResponseReader } from './response-parser.ts';
@@ -29,6 +29,8 @@ export interface Destination {
   /** What the certificate must be for. */
   readonly serverName: string;
   readonly connectTimeoutMs: number;
+  /** What both sides prove themselves by, where it is not the usual certificates. */
+  readonly tls?: ConnectionOptions | undefined;
 }
 
 /** Whom a request's fate is told. */
@@ -74,7 +76,7 @@ export class HttpConnection implements ResponseReader {
 
   constructor(destination: Destination, owner: ConnectionOwner) {
     this.#owner = owner;
-    const { isTls, host, port, serverName, connectTimeoutMs } = destination;
+    const { isTls, host, port, serverName, connectTimeoutMs, tls } = destination;
     const socket = isTls
       ? connectTls({
           host,
@@ -82,6 +84,7 @@ export class HttpConnection implements ResponseReader {
           ALPNProtocols: ['http/1.1'],
           ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
           ...(owner.tlsSession === undefined ? {} : { session: owner.tlsSession }),
+          ...tls,
         })
       : connectTcp({ host, port });
     this.#socket = socket;

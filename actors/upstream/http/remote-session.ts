@@ -3,6 +3,7 @@
 // none (L2).
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { ConnectionOptions } from 'node:tls';
 import { StartFailedError } from '../../errors.ts';
 import type { CallId, LinkEvents } from '../link.ts';
 import { ConnectionPool } from './connection-pool.ts';
@@ -36,6 +37,8 @@ export interface RemoteOptions {
   /** Whether the message is the answer to our request `call`. */
   readonly isAnswerTo: (bytes: Buffer, call: CallId) => boolean;
   readonly connectTimeoutMs?: number | undefined;
+  /** See Destination. */
+  readonly tls?: ConnectionOptions | undefined;
   readonly events: LinkEvents;
 }
 

@@ -61,6 +61,7 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
     ['server', server.id],
     ['state', paint(styleOf[state], shown)],
     ['runtime', `${server.runtime}, isolation ${server.isolation}`],
+    ...(server.placement === 'cluster' ? [['runs at', server.node ?? 'no node'] as const] : []),
     ['uptime', server.started_at === null ? '-' : `${uptime(server)}, since ${server.started_at}`],
     ['requests', `${server.requests}, ${server.failed} failed`],
     ['in flight', `${server.in_flight}, ${server.waiting} waiting`],

@@ -22,6 +22,17 @@ function pidsOf(server: ManagedServer): number[] {
   return [...server.pool.members].flatMap((member) => member.connection.link.pid ?? []);
 }
 
+/** Of one that runs once in the whole cluster: at which node, or null while it does not. */
+function placeOf({ entry, pool }: ManagedServer): {
+  readonly placement?: 'cluster';
+  readonly node?: string | null;
+} {
+  const { placement } = entry;
+  if (placement === 'node') return {};
+  const [node = null] = [...pool.members].flatMap(({ connection }) => connection.link.node ?? []);
+  return { placement, node };
+}
+
 function countersOf(server: ManagedServer) {
   const { handle } = server;
   return {
@@ -42,6 +53,7 @@ export function serverRecord(server: ManagedServer, redact: (text: string) => st
     runtime: server.entry.runtime,
     state: server.state,
     isolation: server.entry.isolation,
+    ...placeOf(server),
     enabled: server.entry.enabled,
     ...countersOf(server),
     started_at: iso(server.opened?.at),

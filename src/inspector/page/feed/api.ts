@@ -15,6 +15,8 @@ export interface ServerDetails {
   readonly id: string;
   readonly runtime: string;
   readonly isolation: string;
+  /** Of one that runs once in the whole cluster. */
+  readonly node?: string | null;
   readonly started_at: string | null;
   readonly last_used_at: string | null;
   readonly next_retry_at: string | null;

@@ -18,7 +18,8 @@ test('a process is found by its instance under each of its memberships, and says
       url,
       node: { name, address: `${name}:1`, ttlMs: 1_000 },
     });
-    const part = new ClusterPart({ store: { open: async () => store }, version: '1.2.3' });
+    const part = new ClusterPart('1.2.3');
+    part.attach({ open: async () => store });
     await part.boot();
     return { store, membership, part };
   };

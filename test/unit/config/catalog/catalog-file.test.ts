@@ -43,6 +43,7 @@ describe('the catalog', () => {
       cwd: folder.path,
       inherit_env: [],
       isolation: 'shared',
+      placement: 'node',
       pool: { max: 1, in_flight: 256, waiting: 256 },
       ...commonDefaults,
     });
@@ -58,6 +59,7 @@ describe('the catalog', () => {
       url: 'https://mcp.example.com/mcp',
       headers: {},
       isolation: 'session',
+      placement: 'node',
       pool: { max: 1000, in_flight: 256, waiting: 256 },
       ...commonDefaults,
     });
@@ -89,6 +91,7 @@ describe('the catalog', () => {
     request_timeout_seconds: 2.5
     max_request_seconds: 3
     isolation: session
+    placement: cluster
     era: auto
     enabled: false
     inherit_env: [HOME, "npm_config_cache"]
@@ -111,6 +114,7 @@ describe('the catalog', () => {
       request_timeout_seconds: 2.5,
       max_request_seconds: 3,
       isolation: 'session',
+      placement: 'cluster',
       era: 'auto',
       enabled: false,
       inherit_env: ['HOME', 'npm_config_cache'],

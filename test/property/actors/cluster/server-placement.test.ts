@@ -1,0 +1,144 @@
+// A server that runs once in the cluster, while nodes open and close links to it, lose their memberships and come back, in any order.
+
+import { setTimeout as elapse } from 'node:timers/promises';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ServerPlacement } from '../../../../actors/cluster/server-placement.ts';
+import { type GatewayError, StoppedError, UpstreamProtocolError } from '../../../../actors/errors.ts';
+import type { Link, LinkEvents } from '../../../../actors/upstream/link.ts';
+import { MISDIRECTED, PlacedLink } from '../../../../actors/upstream/placed-link.ts';
+import { MemoryCluster } from '../../../fixtures/cluster/memory-cluster.ts';
+
+const SERVER = 'x';
+const names = ['a', 'b', 'c'] as const;
+
+/** Runs until it is ended: gracefully a moment later, or at once. */
+class InnerLink implements Link {
+  readonly pid = undefined;
+  readonly stderrTail = [];
+  readonly queuedBytes = 0;
+  isOver = false;
+  readonly events: LinkEvents;
+  readonly #whenOver: () => void;
+
+  constructor(events: LinkEvents, whenOver: () => void) {
+    this.events = events;
+    this.#whenOver = whenOver;
+  }
+
+  async open(): Promise<void> {}
+  send(): void {}
+  forget(): void {}
+  ready(): void {}
+
+  async close(): Promise<void> {
+    await new Promise((done) => setImmediate(done));
+    this.kill();
+  }
+
+  kill(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#whenOver();
+    this.events.onEnd(new StoppedError('ended'));
+  }
+}
+
+interface Opened {
+  readonly link: PlacedLink;
+  inner: InnerLink | undefined;
+  readonly ends: GatewayError[];
+}
+
+class Nodes {
+  readonly cluster = new MemoryCluster();
+  readonly nodes = names.map((name) => {
+    const node = this.cluster.node(name);
+    return { node, placement: new ServerPlacement(() => node, 1), opened: [] as Opened[] };
+  });
+  /** Names of the nodes at which a process of the server runs, once for each. */
+  readonly running: string[] = [];
+
+  at(index: number) {
+    const node = this.nodes[index % names.length];
+    if (node === undefined) throw new Error('there is no such node');
+    return node;
+  }
+
+  open(index: number): Opened {
+    const { node, placement, opened } = this.at(index);
+    const one: Opened = {
+      link: new PlacedLink({
+        server: SERVER,
+        placement,
+        events: {
+          onMessage: () => {},
+          onOversized: () => {},
+          onUndelivered: () => {},
+          onEnd: (error) => one.ends.push(error),
+        },
+        makeHere: (events) => {
+          this.running.push(node.name);
+          // SPL1
+          expect(new Set(this.running).size).toBe(1);
+          one.inner = new InnerLink(events, () => this.running.splice(this.running.indexOf(node.name), 1));
+          return one.inner;
+        },
+        makeThere: (events, { member, epoch }) => {
+          expect(member.name).not.toBe(node.name);
+          // SPL2: whoever is asked under that epoch holds it, as long as it does.
+          const holder = this.nodes.find((each) => each.node.name === member.name);
+          if (this.cluster.holder(`server/${SERVER}`)?.epoch === epoch)
+            expect(holder?.placement.holds(SERVER, epoch) ?? false).toBe(holder?.node.member !== undefined);
+          one.inner = new InnerLink(events, () => {});
+          return one.inner;
+        },
+      }),
+      inner: undefined,
+      ends: [],
+    };
+    opened.push(one);
+    void one.link.open().catch(() => undefined);
+    return one;
+  }
+
+  async closeAll(): Promise<void> {
+    for (const { node } of this.nodes) node.join();
+    for (const { opened } of this.nodes) for (const { link } of opened) await link.close();
+    await elapse(10);
+  }
+}
+
+const step = fc.record({
+  do: fc.constantFrom('open', 'open', 'close', 'kill', 'lose', 'join', 'wait', 'misdirect'),
+  node: fc.nat(2),
+  which: fc.nat(5),
+});
+
+test('never runs at two nodes, ends where its lease is lost, and leaves no lease behind (SPL1, SPL2, SPL3, PLL1)', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const nodes = new Nodes();
+      for (const { do: what, node: index, which } of steps) {
+        const { node, opened } = nodes.at(index);
+        const one = opened[which % Math.max(1, opened.length)];
+        if (what === 'open') nodes.open(index);
+        else if (what === 'close') void one?.link.close();
+        else if (what === 'kill') one?.link.kill();
+        else if (what === 'lose') node.lose();
+        else if (what === 'join') node.join();
+        else if (what === 'misdirect')
+          one?.inner?.events.onUndelivered(1, new UpstreamProtocolError('x', { status: MISDIRECTED }), true);
+        else for (let turn = 0; turn < 4; turn += 1) await new Promise((done) => setImmediate(done));
+        expect(new Set(nodes.running).size).toBeLessThanOrEqual(1);
+        if (node.member === undefined) expect(nodes.running).not.toContain(node.name);
+      }
+      await nodes.closeAll();
+      expect(nodes.running).toEqual([]);
+      expect([...nodes.cluster.held.values()].filter(({ node }) => nodes.cluster.isMember(node))).toEqual([]);
+      // L1
+      for (const { opened } of nodes.nodes) for (const { ends } of opened) expect(ends).toHaveLength(1);
+    }),
+    { numRuns: 100 },
+  );
+}, 120_000);
