@@ -6,10 +6,10 @@
 
 import type { DeliveryState } from '../delivery.ts';
 import { stateCodes } from '../delivery-states.ts';
+import { kindOf } from '../key-kinds.ts';
 import { storable } from '../storable.ts';
 import type { NewEvent } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
-import { kindOf } from './mailboxes.ts';
 
 /** An event that comes: as it is kept, and how. */
 export interface Arriving {

@@ -5,6 +5,7 @@
 
 import type { Cluster } from '../../cluster/cluster.ts';
 import type { NewDecision } from '../approval.ts';
+import { CLAIMED_BYTES, TIMERS_AT_ONCE } from '../claim-limits.ts';
 import type { Undelivered } from '../delivery.ts';
 import { storable } from '../storable.ts';
 import type {
@@ -44,11 +45,6 @@ export interface PostgresStoreOptions {
   /** Bound of events that wait or run, of all nodes. */
   readonly maxWaiting: number;
 }
-
-/** Bodies that one claim, or one commit, gives out together; one may go beyond. */
-const CLAIMED_BYTES = 16 * 1024 * 1024;
-/** Timers that become events in one claim. */
-const TIMERS_AT_ONCE = 500;
 
 export class PostgresStore extends PostgresRecords implements Store {
   readonly #options: PostgresStoreOptions;
