@@ -40,3 +40,10 @@ const property = fc.asyncProperty(
 test('whatever is done to the store on PostgreSQL in whatever order, it is in the state the contract says', async () => {
   await fc.assert(property, { numRuns: 15 });
 }, 240_000);
+
+test.each([
+  ['an id that came twice in one call, under two keys', -900142966, '0'],
+  ['what a commit had emitted, which the bound did not count', 1049601940, '7'],
+])('and so it is where it was not: %s', async (_, seed, path) => {
+  await fc.assert(property, { seed, path, numRuns: 1 });
+});
