@@ -10,11 +10,9 @@
 
 import { mayBeginBeside } from '../../../machines/crashes.ts';
 import { type Linked, LinkedList } from '../../linked-list.ts';
+import { isKind, kindOf } from '../key-kinds.ts';
 import { neighbourhoodOf } from '../neighbourhood.ts';
 import { DueHeap, type Timed } from './due-heap.ts';
-
-/** Of all platforms together. */
-const OUTBOX = 'outbox/';
 
 /** The claim on a mailbox, and what it was given for. */
 export interface ClaimEntry {
@@ -165,8 +163,7 @@ export class MailboxTable {
 
   #firstTrusted(keyPrefix: string): MailboxEntry | undefined {
     // Nearly always it is a whole kind that is asked for.
-    if (keyPrefix !== '' && keyPrefix !== OUTBOX && kindOf(keyPrefix) === keyPrefix)
-      return this.#ready.get(keyPrefix)?.first;
+    if (isKind(keyPrefix)) return this.#ready.get(keyPrefix)?.first;
     let found: MailboxEntry | undefined;
     for (const [own, list] of this.#ready) {
       if (!own.startsWith(keyPrefix) && !keyPrefix.startsWith(own)) continue;
@@ -284,10 +281,4 @@ export class MailboxTable {
     }
     return list;
   }
-}
-
-/** The first word; of the outbox the first two, since each platform has a queue of its own. */
-function kindOf(key: string): string {
-  const end = key.indexOf('/') + 1;
-  return key.slice(0, key.startsWith(OUTBOX) ? key.indexOf('/', end) + 1 || end : end);
 }

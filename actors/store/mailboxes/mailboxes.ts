@@ -9,6 +9,7 @@
 // MX4  a mailbox whose first event is suspected of ending the process stands among the suspects, wherever it stands.
 
 import { isOverAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
+import { endsTheProcess, LEASE_ENDED, PROCESS_ENDED } from '../record-texts.ts';
 import type { SqliteCounter } from '../sqlite/sqlite-counter.ts';
 import type { FirstOfKey, SqliteDeliveries, WholeFirst } from '../sqlite/sqlite-deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/sqlite-snapshots.ts';
@@ -16,9 +17,6 @@ import { storable } from '../storable.ts';
 import type { StoredEvent, Turn, TurnRef, TurnResult } from '../store.ts';
 import { type MailboxEntry, MailboxTable } from './mailbox-table.ts';
 
-const LEASE_ENDED = 'the attempt ended without a result: its claim ran out';
-const PROCESS_ENDED = 'the attempt ended without a result: the gateway ended';
-const endsTheProcess = (crashes: number) => `the gateway ended ${crashes} times while it was handled`;
 const HELD = Number.POSITIVE_INFINITY;
 /** How many fences are drawn at once, since drawing is a write; those that are left over at the end are lost. */
 const FENCES_DRAWN = 2 ** 24;

@@ -5,15 +5,15 @@
 // What is suspected of ending the process is given only where it may begin beside those of its kind that run, on any node.
 
 import { mayBeginBeside } from '../../../machines/crashes.ts';
+import { isKind } from '../key-kinds.ts';
 import { neighbourhoodOf } from '../neighbourhood.ts';
+import { LEASE_ENDED } from '../record-texts.ts';
 import { storable } from '../storable.ts';
 import type { Turn, TurnRef } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 import { begin, canBegin, type First, firstOf } from './first-events.ts';
-import { kindOf, settle } from './mailboxes.ts';
+import { settle } from './mailboxes.ts';
 import { breakOff } from './outcomes.ts';
-
-const LEASE_ENDED = 'the attempt ended without a result: its claim ran out';
 
 export interface ClaimWish {
   readonly node: number;
@@ -125,8 +125,7 @@ export async function renew(
 
 /** Those without suspicion, and those suspects that may begin now, the longest ready first. */
 async function ready(transaction: Transaction, { max, keyPrefix }: ClaimWish): Promise<readonly ReadyRow[]> {
-  const isKind = keyPrefix !== '' && keyPrefix !== 'outbox/' && kindOf(keyPrefix) === keyPrefix;
-  const ofPrefix = isKind ? readyOfKind : readyOfPrefix;
+  const ofPrefix = isKind(keyPrefix) ? readyOfKind : readyOfPrefix;
   const [trusted, suspects] = await Promise.all([
     keyPrefix === ''
       ? transaction.rows(readyOfAll, [transaction.now, max])

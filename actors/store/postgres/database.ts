@@ -30,8 +30,10 @@ export function statement<Row extends readonly unknown[] = readonly []>(text: st
 export interface Transaction {
   /** When it began by the server's clock, epoch ms. */
   readonly now: number;
-  /** What is to be appended before it ends: see appendLater in append.ts. */
+  /** What is to be appended before it ends: see appendEmitted in append.ts. */
   readonly emitted: NewEvent[];
+  /** How many more wait or run by it, at most. */
+  added: number;
   /** Something has become claimable. */
   isWakeDue: boolean;
   rows<Row extends readonly unknown[]>(
@@ -72,6 +74,7 @@ const types: pg.CustomTypesConfig = {
 export class Database {
   readonly #pool: pg.Pool;
   readonly #options: DatabaseOptions;
+  #added = 0;
 
   constructor(options: DatabaseOptions) {
     const { url, connections, timeoutMs, onLost = () => undefined } = options;
@@ -92,6 +95,11 @@ export class Database {
       onConnect: async (client) => void (await client.query(`SET search_path = ${SCHEMA}`)),
     } as pg.PoolConfig);
     this.#pool.on('error', onLost);
+  }
+
+  /** How many more wait or run by all transactions that have ended here, at most: of one that was lost nobody knows. */
+  get added(): number {
+    return this.#added;
   }
 
   /** All or nothing. Rejects with what the action throws, and with GatewayErrors where the database is what is wrong. */
@@ -150,7 +158,11 @@ export class Database {
       const [, now] = await Promise.all([client.query('BEGIN'), queryRows(client, clock, [])]);
       const transaction = new OpenTransaction(client, now[0]?.[0] ?? 0);
       const result = await action(transaction);
-      await client.query('COMMIT');
+      try {
+        await client.query('COMMIT');
+      } finally {
+        this.#added += transaction.added;
+      }
       return result;
     } catch (error) {
       // Where even this fails the connection is of no use, and what was begun ends with it.
@@ -166,6 +178,7 @@ export class Database {
 class OpenTransaction implements Transaction {
   readonly now: number;
   readonly emitted: NewEvent[] = [];
+  added = 0;
   isWakeDue = false;
   readonly #client: pg.PoolClient;
 

@@ -5,7 +5,15 @@
 // PGG2  what waits is bounded, in calls and in bytes; beyond that a call is refused at once.
 // PGG3  two calls about one key that must not share a transaction follow each other.
 
-import { GatewayError, InternalError, OverloadedError, StoreUnavailableError } from '../../errors.ts';
+import {
+  GatewayError,
+  InternalError,
+  OverloadedError,
+  StoppedError,
+  StoreFullError,
+  StoreUnavailableError,
+} from '../../errors.ts';
+import type { NewEvent } from '../store.ts';
 
 export interface GroupCall<Argument, Result> {
   readonly argument: Argument;
@@ -20,10 +28,13 @@ export interface GroupOptions<Argument, Result> {
   readonly run: (calls: readonly Argument[]) => Promise<readonly (Result | GatewayError)[]>;
   /** The names that no two calls of a group share. */
   readonly alone?: (argument: Argument) => readonly string[];
-  readonly maxCalls: number;
-  readonly maxBytes: number;
+  readonly maxCalls?: number;
+  readonly maxBytes?: number;
 }
 
+/** Calls and bytes of one transaction, unless given; one call may have more. */
+const CALLS_TOGETHER = 500;
+const BYTES_TOGETHER = 8 * 1024 * 1024;
 /** Calls and bytes that wait. */
 const MAX_WAITING_CALLS = 10_000;
 const MAX_WAITING_BYTES = 128 * 1024 * 1024;
@@ -33,12 +44,14 @@ export class GroupCommit<Argument, Result> {
   #waiting: GroupCall<Argument, Result>[] = [];
   #waitingBytes = 0;
   #running: Promise<void> | undefined;
+  #isClosed = false;
 
   constructor(options: GroupOptions<Argument, Result>) {
     this.#options = options;
   }
 
   call(argument: Argument, bytes: number): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(new StoppedError('the store is closed'));
     if (
       this.#waiting.length >= MAX_WAITING_CALLS ||
       (this.#waiting.length > 0 && this.#waitingBytes + bytes > MAX_WAITING_BYTES)
@@ -51,8 +64,9 @@ export class GroupCommit<Argument, Result> {
     });
   }
 
-  /** When nothing waits and nothing is under way. */
-  async idle(): Promise<void> {
+  /** Takes no more, and ends when nothing waits and nothing is under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#running;
   }
 
@@ -64,7 +78,7 @@ export class GroupCommit<Argument, Result> {
   }
 
   #take(): readonly GroupCall<Argument, Result>[] {
-    const { alone, maxCalls, maxBytes } = this.#options;
+    const { alone, maxCalls = CALLS_TOGETHER, maxBytes = BYTES_TOGETHER } = this.#options;
     const taken: GroupCall<Argument, Result>[] = [];
     const left: GroupCall<Argument, Result>[] = [];
     const names = new Set<string>();
@@ -94,8 +108,8 @@ export class GroupCommit<Argument, Result> {
         else resolve(result);
       }
     } catch (error) {
-      // A database that is away is not there for half as many calls either.
-      if (error instanceof StoreUnavailableError) {
+      // A database that is away is not there for half as many calls either; on a full disk a smaller one may have room.
+      if (error instanceof StoreUnavailableError && !(error instanceof StoreFullError)) {
         for (const { reject } of calls) reject(error);
       } else if (calls.length === 1) calls[0]?.reject(this.#failed(error));
       else {
@@ -114,4 +128,8 @@ export class GroupCommit<Argument, Result> {
       cause: error,
     });
   }
+}
+
+export function bytesOf(events: readonly NewEvent[]): number {
+  return events.reduce((sum, { body, meta }) => sum + body.byteLength + meta.length + 200, 0);
 }

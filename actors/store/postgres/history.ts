@@ -6,49 +6,23 @@
 // Only what has ended, longer ago than the retention, is removed; its id may come again after that.
 
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from '../delivery.ts';
+import { comparedColumns, type DeliveryRow, deliveryColumns, deliveryOf } from '../delivery-row.ts';
 import { firstSettled, stateCodes, stateOf } from '../delivery-states.ts';
 import type { SweptPart } from '../ledger.ts';
+import { LOOKED_AT, limitOfPart } from '../list-parts.ts';
 import { storable } from '../storable.ts';
-import { INBOUND } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
-import { LOOKED_AT, newestOf, sourceOf } from './newest-records.ts';
+import { newestOf, sourceOf } from './newest-records.ts';
 
-const PAGE_LIMIT = 1_000;
 /** Records looked at for one part of a sweep. */
 const SWEPT_AT_ONCE = 500;
 
-const columns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer,
-  receipt, deferrals, failures, kind, waits_for`;
+type Row = DeliveryRow<readonly Failure[]>;
 
-/** What a filter may be about. */
-const compared = 'seq, id, key, state, at, trigger';
-
-type DeliveryRow = readonly [
-  seq: number,
-  id: string,
-  key: string,
-  trace: string,
-  state: number,
-  attempts: number,
-  crashes: number,
-  at: number,
-  started: number | null,
-  ended: number | null,
-  retryAt: number | null,
-  trigger: string | null,
-  note: string | null,
-  answer: string | null,
-  receipt: string | null,
-  deferrals: number,
-  failures: readonly Failure[] | null,
-  kind: string | null,
-  waitsFor: string | null,
-];
-
-const bySeqs = statement<DeliveryRow>(
-  `SELECT ${columns} FROM delivery WHERE seq = ANY ($1) ORDER BY seq DESC`,
+const bySeqs = statement<Row>(
+  `SELECT ${deliveryColumns} FROM delivery WHERE seq = ANY ($1) ORDER BY seq DESC`,
 );
-const byId = statement<DeliveryRow>(`SELECT ${columns} FROM delivery WHERE id = $1`);
+const byId = statement<Row>(`SELECT ${deliveryColumns} FROM delivery WHERE id = $1`);
 const bodyOf = statement<readonly [meta: string, body: Uint8Array]>(
   'SELECT meta, body FROM body WHERE seq = $1',
 );
@@ -70,17 +44,17 @@ const removals = ['delivery', 'body', 'progress', 'run', 'step', 'approval'].map
 
 export async function deliveryPage(transaction: Transaction, filter: DeliveryFilter): Promise<DeliveryPage> {
   const { states = [], beforeSeq } = filter;
-  const limit = Math.max(1, Math.min(PAGE_LIMIT, Math.floor(filter.limit)));
+  const limit = limitOfPart(filter);
   const values: unknown[] = [beforeSeq ?? Number.MAX_SAFE_INTEGER];
   const source = sourceOf(states) ?? 'delivery WHERE true';
   // The inner part bounds what is looked at; within it everything may be compared.
   const where = conditions(filter, values);
-  const rows = await transaction.ask<DeliveryRow>(
-    `SELECT ${columns} FROM delivery WHERE seq IN (SELECT seq FROM (${newestOf(compared, source, '$1')}) AS looked
+  const rows = await transaction.ask<Row>(
+    `SELECT ${deliveryColumns} FROM delivery WHERE seq IN (SELECT seq FROM (${newestOf(comparedColumns, source, '$1')}) AS looked
        WHERE ${where} ORDER BY seq DESC LIMIT ${limit}) ORDER BY seq DESC`,
     values,
   );
-  const deliveries = rows.map(deliveryOf);
+  const deliveries = rows.map(delivered);
   if (rows.length === limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
   const [end] = await transaction.ask<readonly [number | null, number, number | null]>(
     `SELECT min(seq), count(*), max(at) FROM (${newestOf('seq, at', source, '$1')}) AS looked`,
@@ -99,7 +73,7 @@ export async function findDelivery(
   const [row] = await transaction.rows(byId, [storable(id)]);
   const [body] = row === undefined ? [] : await transaction.rows(bodyOf, [row[0]]);
   if (row === undefined || body === undefined) return undefined;
-  return { ...deliveryOf(row), meta: body[0], body: body[1] };
+  return { ...delivered(row), meta: body[0], body: body[1] };
 }
 
 /** The newest first. */
@@ -107,7 +81,7 @@ export async function deliveriesOf(
   transaction: Transaction,
   seqs: readonly number[],
 ): Promise<readonly Delivery[]> {
-  return (await transaction.rows(bySeqs, [seqs])).map(deliveryOf);
+  return (await transaction.rows(bySeqs, [seqs])).map(delivered);
 }
 
 export async function countStates(transaction: Transaction): Promise<DeliveryCounts> {
@@ -152,30 +126,4 @@ function conditions(filter: DeliveryFilter, values: unknown[]): string {
   return parts.join(' AND ');
 }
 
-function deliveryOf(row: DeliveryRow): Delivery {
-  const [seq, id, key, trace, state, attempts, crashes, at, started, ended, retryAt, ...texts] = row;
-  const [trigger, note, answer, receipt, deferrals, failures, kind, waitsFor] = texts;
-  const isWaiting = waitsFor !== null;
-  return {
-    seq,
-    id,
-    key,
-    trace,
-    kind: kind ?? INBOUND,
-    state: stateOf(state),
-    attempts,
-    crashes,
-    receivedAt: at,
-    startedAt: started ?? undefined,
-    endedAt: ended ?? undefined,
-    retryAt: isWaiting ? undefined : (retryAt ?? undefined),
-    waitingFor: waitsFor ?? undefined,
-    until: isWaiting ? (retryAt ?? undefined) : undefined,
-    trigger: trigger ?? undefined,
-    note: note ?? undefined,
-    answer: answer ?? undefined,
-    receipt: receipt ?? undefined,
-    deferrals,
-    failures: failures ?? [],
-  };
-}
+const delivered = (row: Row): Delivery => deliveryOf(row, (failures) => failures);

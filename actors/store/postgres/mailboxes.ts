@@ -7,10 +7,8 @@
 // Rows are locked in the order of their keys, before anything of them is read: two transactions never wait for each other.
 // A key of the past has no row.
 
+import { kindOf } from '../key-kinds.ts';
 import { statement, type Transaction } from './database.ts';
-
-/** Of all platforms together. */
-const OUTBOX = 'outbox/';
 
 export interface Mailbox {
   readonly key: string;
@@ -109,10 +107,4 @@ export async function settleFree(transaction: Transaction, keys: Iterable<string
 /** A parked event holds the key from now on, or no longer. */
 export async function setLocked(transaction: Transaction, key: string, isLocked: boolean): Promise<void> {
   await transaction.run(isLocked ? lockKey : unlockKey, [key]);
-}
-
-/** The first word; of the outbox the first two, since each platform has a queue of its own. */
-export function kindOf(key: string): string {
-  const end = key.indexOf('/') + 1;
-  return key.slice(0, key.startsWith(OUTBOX) ? key.indexOf('/', end) + 1 || end : end);
 }

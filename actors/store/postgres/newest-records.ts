@@ -3,9 +3,7 @@
 
 import type { DeliveryState } from '../delivery.ts';
 import { firstSettled, stateCodes } from '../delivery-states.ts';
-
-/** Looked at for one page. */
-export const LOOKED_AT = 10_000;
+import { LOOKED_AT } from '../list-parts.ts';
 
 /** A query for records of a table with its condition, the newest first; `before` is an expression. */
 export function newestOf(columns: string, source: string, before: string): string {

@@ -8,13 +8,12 @@
 
 import { isOverAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
 import { stateCodes } from '../delivery-states.ts';
+import { endsTheProcess, PROCESS_ENDED } from '../record-texts.ts';
 import { appendEmitted } from './append.ts';
 import { statement, type Transaction } from './database.ts';
 import { lockMailboxes, settle } from './mailboxes.ts';
 import { crash } from './outcomes.ts';
 
-const PROCESS_ENDED = 'the attempt ended without a result: the gateway ended';
-const endsTheProcess = (crashes: number) => `the gateway ended ${crashes} times while it was handled`;
 /** Mailboxes that one transaction frees. */
 const BURIED_AT_ONCE = 500;
 /** A clock that is set by less is not noticed. */

@@ -5,8 +5,9 @@ import type { Undelivered } from '../delivery.ts';
 import { stateCodes, stateOf } from '../delivery-states.ts';
 import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
-import { appendEmitted, findAll, type Known, requeue as queueAgain } from './append.ts';
+import { appendEmitted, findAll, requeue as queueAgain } from './append.ts';
 import { cancelAsked } from './approvals.ts';
+import type { Known } from './claim-at-append.ts';
 import { statement, type Transaction } from './database.ts';
 import { openMailboxes, settleFree } from './mailboxes.ts';
 import { failDone, ignore } from './outcomes.ts';
@@ -50,6 +51,7 @@ export async function requeue(
   const isOpen = ['done', 'dead', 'ignored', 'waiting'].includes(state);
   if (isOpen) {
     if (state === 'waiting') await endWait(transaction, seq, key);
+    else transaction.added += 1;
     await queueAgain(transaction, seq, keepsJournal);
     if (!keepsJournal) {
       await cancelAsked(transaction, [seq]);

@@ -2,17 +2,11 @@
 // with one. All texts are bounded, and of many failures the last ones are kept.
 
 import { stateCodes } from '../delivery-states.ts';
+import { ANSWER_LENGTH, bounded, FAILURES_KEPT, NAME_LENGTH, NOTE_LENGTH } from '../record-texts.ts';
 import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
 import { cancelAsked } from './approvals.ts';
 import { statement, type Transaction } from './database.ts';
-
-/** What stands in a record is for people; it does not grow beyond these lengths. */
-export const NOTE_LENGTH = 2_000;
-const ANSWER_LENGTH = 65_536;
-const NAME_LENGTH = 256;
-/** The last failures that are kept of one event. */
-const FAILURES_KEPT = 50;
 
 /** One more failure; the expressions give when it was, epoch ms, and why. */
 const withFailure = (at: string, note: string) =>
@@ -124,9 +118,4 @@ function outcomeRow(result: TurnResult, now: number) {
     receipt: isOver ? bounded(result.receipt, NAME_LENGTH) : null,
     is_failure: outcome === 'dead' || outcome === 'retrying',
   };
-}
-
-export function bounded(text: string | undefined, length: number): string | null {
-  if (text === undefined) return null;
-  return storable(text.length > length ? `${text.slice(0, length - 1)}…` : text);
 }

@@ -3,22 +3,17 @@
 // Rows of an event are numbered from 1 without a gap; what was written is never written over.
 // A journal has at most 10,000 rows and 64 MiB.
 
-import { InternalError } from '../../errors.ts';
 import type { Delivery } from '../delivery.ts';
 import { stateCodes } from '../delivery-states.ts';
+import { checkJournal, READ_AT_ONCE } from '../journal-limits.ts';
+import { LOOKED_AT, limitOfPart } from '../list-parts.ts';
+import { NAME_LENGTH } from '../record-texts.ts';
 import type { Run, RunFilter, RunNote, RunPage, Step } from '../run.ts';
 import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 import { deliveriesOf } from './history.ts';
-import { LOOKED_AT, newestOf, sourceOf } from './newest-records.ts';
-
-const PAGE_LIMIT = 1_000;
-/** Bytes of the rows of one call; one alone may have more. */
-const READ_AT_ONCE = 8 * 1024 * 1024;
-const NAME_LENGTH = 256;
-const MAX_ROWS = 10_000;
-const MAX_BYTES = 64 * 1024 * 1024;
+import { newestOf, sourceOf } from './newest-records.ts';
 
 type RunRow = readonly [seq: number, id: string, kind: string, name: string, figures: string, steps: number];
 
@@ -69,10 +64,7 @@ export async function keepRun(transaction: Transaction, result: TurnResult): Pro
     total += Buffer.byteLength(text);
     return { n: n + index + 1, total, text: storable(text) };
   });
-  if (n + steps.length > MAX_ROWS || total > MAX_BYTES)
-    throw new InternalError(
-      `a journal has at most ${MAX_ROWS} rows and ${MAX_BYTES} bytes, and this one would have ${n + steps.length} and ${total}`,
-    );
+  checkJournal(n + steps.length, total);
   await transaction.run(addAll, [seq, transaction.now, JSON.stringify(rows)]);
 }
 
@@ -96,7 +88,7 @@ export async function findRun(transaction: Transaction, id: string): Promise<Run
 
 export async function runPage(transaction: Transaction, filter: RunFilter): Promise<RunPage> {
   const { states = [], kind, name, beforeSeq } = filter;
-  const limit = Math.max(1, Math.min(PAGE_LIMIT, Math.floor(filter.limit)));
+  const limit = limitOfPart(filter);
   const values: unknown[] = [];
   const given = (value: unknown) => `$${values.push(value)}`;
   const ofName = name === undefined ? undefined : given(storable(name));

@@ -6,12 +6,12 @@
 // A key is locked exactly while an event that waits holds it.
 
 import { stateCodes } from '../delivery-states.ts';
+import { bounded, NOTE_LENGTH } from '../record-texts.ts';
 import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
 import { cancelAsked } from './approvals.ts';
 import { statement, type Transaction } from './database.ts';
 import { setLocked } from './mailboxes.ts';
-import { bounded, NOTE_LENGTH } from './outcomes.ts';
 import { forgetWaker, keepState, keepWaker } from './progress.ts';
 import { cancelThatWake, firstThatWakes } from './timers.ts';
 

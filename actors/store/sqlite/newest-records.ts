@@ -5,10 +5,8 @@
 
 import type { DeliveryState } from '../delivery.ts';
 import { firstSettled, stateCodes } from '../delivery-states.ts';
+import { LOOKED_AT } from '../list-parts.ts';
 import type { SqlValue } from './sqlite-connection.ts';
-
-/** Looked at for one page. */
-export const LOOKED_AT = 10_000;
 
 /** A query for records with a `seq`, the newest first. */
 export interface Newest {

@@ -4,39 +4,13 @@
 //       a run that goes on had asked before its end it asks again: they are pending once more.
 
 import type { ApprovalFilter, ApprovalState, Decided, NewApproval, StoredApproval } from '../approval.ts';
+import { type ApprovalRow, approvalColumns, approvalOf, approvalStates } from '../approval-row.ts';
 import { DamagedRecordError } from '../damaged-record.ts';
+import { limitOfPart } from '../list-parts.ts';
 import { storable } from '../storable.ts';
 import type { NewEvent } from '../store.ts';
 import { readEvents, writtenEvents } from '../written-events.ts';
 import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
-
-const stateCodes = {
-  pending: 0,
-  approved: 1,
-  denied: 2,
-  expired: 3,
-  cancelled: 4,
-} as const satisfies Record<ApprovalState, number>;
-
-const names = Object.keys(stateCodes) as readonly ApprovalState[];
-
-const MAX_LISTED = 1_000;
-
-const columns = `approval.id, delivery.id, delivery.key, delivery.trigger, approval.state, asked, expires, decided,
-  approval.body, decision`;
-
-type ApprovalRow = readonly [
-  id: string,
-  run: string,
-  key: string,
-  trigger: string | null,
-  state: number,
-  asked: number,
-  expires: number | null,
-  decided: number | null,
-  body: string,
-  decision: string | null,
-];
 
 export class SqliteApprovals {
   readonly #connection: SqliteConnection;
@@ -53,27 +27,27 @@ export class SqliteApprovals {
     this.#connection = connection;
     this.#ask = connection.prepare(
       `INSERT INTO approval (id, seq, state, asked, expires, body, on_cancel)
-       VALUES (?, ?, ${stateCodes.pending}, ?, ?, ?, ?)
+       VALUES (?, ?, ${approvalStates.pending}, ?, ?, ?, ?)
        ON CONFLICT (id) DO UPDATE SET state = excluded.state, asked = excluded.asked, expires = excluded.expires,
          body = excluded.body, on_cancel = excluded.on_cancel, decided = NULL
-         WHERE approval.state = ${stateCodes.cancelled} AND approval.seq = excluded.seq`,
+         WHERE approval.state = ${approvalStates.cancelled} AND approval.seq = excluded.seq`,
     );
     this.#one = connection.prepare(
-      `SELECT ${columns} FROM approval JOIN delivery ON delivery.seq = approval.seq WHERE approval.id = ?`,
+      `SELECT ${approvalColumns} FROM approval JOIN delivery ON delivery.seq = approval.seq WHERE approval.id = ?`,
     );
     this.#decide = connection.prepare(
-      `UPDATE approval SET state = ?, decided = ?, decision = ?, on_cancel = NULL WHERE id = ? AND state = ${stateCodes.pending}`,
+      `UPDATE approval SET state = ?, decided = ?, decision = ?, on_cancel = NULL WHERE id = ? AND state = ${approvalStates.pending}`,
     );
     this.#toldOfCancel = connection.prepare(
-      `SELECT on_cancel FROM approval WHERE seq = ? AND state = ${stateCodes.pending} AND on_cancel IS NOT NULL`,
+      `SELECT on_cancel FROM approval WHERE seq = ? AND state = ${approvalStates.pending} AND on_cancel IS NOT NULL`,
     );
     this.#cancel = connection.prepare(
-      `UPDATE approval SET state = ${stateCodes.cancelled}, decided = ?, on_cancel = NULL WHERE seq = ? AND state = ${stateCodes.pending}`,
+      `UPDATE approval SET state = ${approvalStates.cancelled}, decided = ?, on_cancel = NULL WHERE seq = ? AND state = ${approvalStates.pending}`,
     );
     this.#remove = connection.prepare('DELETE FROM approval WHERE seq = ?');
     this.#hasPending =
       connection
-        .prepare<readonly [number]>(`SELECT 1 FROM approval WHERE state = ${stateCodes.pending} LIMIT 1`)
+        .prepare<readonly [number]>(`SELECT 1 FROM approval WHERE state = ${approvalStates.pending} LIMIT 1`)
         .get([]) !== undefined;
   }
 
@@ -91,7 +65,7 @@ export class SqliteApprovals {
 
   /** Gives whether it was the first decision. */
   decide(id: string, state: Decided, decision: string, now: number): boolean {
-    return this.#decide.run([stateCodes[state], now, storable(decision), storable(id)]).changes > 0;
+    return this.#decide.run([approvalStates[state], now, storable(decision), storable(id)]).changes > 0;
   }
 
   /** Its event needs none of them any more. Gives what is to be appended for that. */
@@ -110,7 +84,7 @@ export class SqliteApprovals {
     if (states.length === 0) return this.#listOf(undefined, filter);
     // Each state has its own part of an index, whatever there is of the others.
     const found = [...new Set(states)].flatMap((state) => this.#listOf(state, filter));
-    return found.sort(newestFirst).slice(0, limitOf(filter));
+    return found.sort(newestFirst).slice(0, limitOfPart(filter));
   }
 
   #listOf(
@@ -119,7 +93,7 @@ export class SqliteApprovals {
   ): readonly StoredApproval[] {
     const parts = ['true'];
     const values: SqlValue[] = [];
-    if (state !== undefined) parts.push(`approval.state = ${stateCodes[state]}`);
+    if (state !== undefined) parts.push(`approval.state = ${approvalStates[state]}`);
     if (run !== undefined) {
       parts.push('approval.seq = (SELECT seq FROM delivery WHERE id = ?)');
       values.push(storable(run));
@@ -128,12 +102,12 @@ export class SqliteApprovals {
       parts.push('(asked, approval.id) < (?, ?)');
       values.push(before.askedAt, storable(before.id));
     }
-    const most = limitOf({ limit });
+    const most = limitOfPart({ limit });
     const index =
       run !== undefined ? 'approval_seq' : state === undefined ? 'approval_asked' : 'approval_state';
     return this.#connection
       .prepare<ApprovalRow>(
-        `SELECT ${columns} FROM approval INDEXED BY ${index} CROSS JOIN delivery ON delivery.seq = approval.seq
+        `SELECT ${approvalColumns} FROM approval INDEXED BY ${index} CROSS JOIN delivery ON delivery.seq = approval.seq
          WHERE ${parts.join(' AND ')}
          ORDER BY asked DESC, approval.id DESC LIMIT ${most}`,
       )
@@ -153,28 +127,7 @@ export class SqliteApprovals {
   }
 }
 
-const limitOf = ({ limit }: Pick<ApprovalFilter, 'limit'>) =>
-  Math.max(1, Math.min(MAX_LISTED, Math.floor(limit)));
-
 /** By the bytes of the id, as the file has them. */
 function newestFirst(a: StoredApproval, b: StoredApproval): number {
   return b.askedAt - a.askedAt || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));
-}
-
-function approvalOf(row: ApprovalRow): StoredApproval {
-  const [id, run, key, trigger, code, askedAt, expires, decided, body, decision] = row;
-  const state = names.find((name) => stateCodes[name] === code);
-  if (state === undefined) throw new DamagedRecordError('an approval has an unknown state');
-  return {
-    id,
-    run,
-    key,
-    trigger: trigger ?? undefined,
-    state,
-    askedAt,
-    expiresAt: expires ?? undefined,
-    decidedAt: decided ?? undefined,
-    body,
-    decision: decision ?? undefined,
-  };
 }

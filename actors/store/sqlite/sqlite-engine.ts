@@ -4,6 +4,7 @@
 // Operations run inside `transaction` only (engine-transactions.ts has what holds for those).
 
 import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
+import { CLAIMED_BYTES, TIMERS_AT_ONCE } from '../claim-limits.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
 import type { Entered, Ledger, SweptPart } from '../ledger.ts';
 import { Appender } from '../mailboxes/appender.ts';
@@ -60,10 +61,6 @@ export interface EngineOptions {
   readonly onDamage?: (what: string) => void;
 }
 
-/** Bodies and snapshots that one claim, or one commit, gives out together; one may go beyond. */
-const CLAIMED_BYTES = 16 * 1024 * 1024;
-/** Timers that become events in one claim. */
-const TIMERS_AT_ONCE = 500;
 const ROWS_AT_ONCE = 500;
 
 export class SqliteEngine implements Ledger {

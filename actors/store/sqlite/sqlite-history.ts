@@ -7,50 +7,24 @@
 
 import { DamagedRecordError } from '../damaged-record.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from '../delivery.ts';
+import { comparedColumns, type DeliveryRow, deliveryColumns, deliveryOf } from '../delivery-row.ts';
 import { firstSettled, stateCodes, stateOf } from '../delivery-states.ts';
 import type { SweptPart } from '../ledger.ts';
+import { LOOKED_AT, limitOfPart } from '../list-parts.ts';
 import { storable } from '../storable.ts';
-import { INBOUND } from '../store.ts';
-import { indexedBy, LOOKED_AT, newestOf } from './newest-records.ts';
+import { indexedBy, newestOf } from './newest-records.ts';
 import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
 
-const PAGE_LIMIT = 1_000;
 /** Records looked at for one part of a sweep: each that is removed may take a body with it. */
 const SWEPT_AT_ONCE = 500;
 /** Of the journals that are removed in one part; one may go beyond. */
 const SWEPT_BYTES = 16 * 1024 * 1024;
 
-const columns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer,
-  receipt, deferrals, failures, kind, waits_for`;
-
-/** What a filter may be about. */
-const compared = 'seq, id, key, state, at, trigger';
-
-type DeliveryRow = readonly [
-  seq: number,
-  id: string,
-  key: string,
-  trace: string,
-  state: number,
-  attempts: number,
-  crashes: number,
-  at: number,
-  started: number | null,
-  ended: number | null,
-  retryAt: number | null,
-  trigger: string | null,
-  note: string | null,
-  answer: string | null,
-  receipt: string | null,
-  deferrals: number,
-  failures: string | null,
-  kind: string | null,
-  waitsFor: string | null,
-];
+type Row = DeliveryRow<string>;
 
 export class SqliteHistory {
   readonly #connection: SqliteConnection;
-  readonly #one: Statement<DeliveryRow>;
+  readonly #one: Statement<Row>;
   readonly #body: Statement<readonly [string, Uint8Array]>;
   readonly #counts: Statement<readonly [number, number]>;
   readonly #oldest: Statement<readonly [number, number, number | null, number | null]>;
@@ -63,7 +37,7 @@ export class SqliteHistory {
   constructor(connection: SqliteConnection, onRemoved: (seq: number) => number) {
     this.#connection = connection;
     this.#onRemoved = onRemoved;
-    this.#one = connection.prepare(`SELECT ${columns} FROM delivery WHERE id = ?`);
+    this.#one = connection.prepare(`SELECT ${deliveryColumns} FROM delivery WHERE id = ?`);
     this.#body = connection.prepare('SELECT meta, body FROM body WHERE seq = ?');
     this.#counts = connection.prepare(
       `SELECT state, count(*) FROM delivery WHERE state < ${firstSettled} GROUP BY state
@@ -79,16 +53,16 @@ export class SqliteHistory {
   }
 
   page(filter: DeliveryFilter): DeliveryPage {
-    const limit = Math.max(1, Math.min(PAGE_LIMIT, Math.floor(filter.limit)));
+    const limit = limitOfPart(filter);
     const { states = [], beforeSeq } = filter;
     const sources = indexedBy(states) ?? ['delivery WHERE true'];
     // The inner part bounds what is looked at; within it everything may be compared. Answers and notes, which may be
     // long, are read of those only that are found.
-    const looked = newestOf(compared, sources, beforeSeq);
+    const looked = newestOf(comparedColumns, sources, beforeSeq);
     const { where, values } = conditions(filter);
     const found = `SELECT seq FROM (${looked.sql}) WHERE ${where} ORDER BY seq DESC LIMIT ${limit}`;
     const rows = this.#connection
-      .prepare<DeliveryRow>(`SELECT ${columns} FROM delivery WHERE seq IN (${found}) ORDER BY seq DESC`)
+      .prepare<Row>(`SELECT ${deliveryColumns} FROM delivery WHERE seq IN (${found}) ORDER BY seq DESC`)
       .all([...looked.values, ...values]);
     const deliveries = rows.flatMap((row) => this.#listed(row));
     if (rows.length === limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
@@ -108,7 +82,7 @@ export class SqliteHistory {
     const row = this.#one.get([storable(id)]);
     const body = row === undefined ? undefined : this.#body.get([row[0]]);
     if (row === undefined || body === undefined) return undefined;
-    return { ...deliveryOf(row), meta: body[0], body: body[1] };
+    return { ...deliveryOf(row, failuresOf), meta: body[0], body: body[1] };
   }
 
   /** Without its body. */
@@ -118,9 +92,9 @@ export class SqliteHistory {
   }
 
   /** A record that cannot be understood is left out: the others are worth their list. */
-  #listed(row: DeliveryRow): readonly Delivery[] {
+  #listed(row: Row): readonly Delivery[] {
     try {
-      return [deliveryOf(row)];
+      return [deliveryOf(row, failuresOf)];
     } catch (error) {
       if (!(error instanceof DamagedRecordError)) throw error;
       this.#connection.tellDamage(`the delivery ${row[1]} is left out of lists: ${error.message}`);
@@ -183,34 +157,6 @@ function conditions(filter: DeliveryFilter): { where: string; values: readonly S
     values.push(since);
   }
   return { where: parts.join(' AND '), values };
-}
-
-function deliveryOf(row: DeliveryRow): Delivery {
-  const [seq, id, key, trace, state, attempts, crashes, at, started, ended, retryAt, ...texts] = row;
-  const [trigger, note, answer, receipt, deferrals, failures, kind, waitsFor] = texts;
-  const isWaiting = waitsFor !== null;
-  return {
-    seq,
-    id,
-    key,
-    trace,
-    kind: kind ?? INBOUND,
-    state: stateOf(state),
-    attempts,
-    crashes,
-    receivedAt: at,
-    startedAt: started ?? undefined,
-    endedAt: ended ?? undefined,
-    retryAt: isWaiting ? undefined : (retryAt ?? undefined),
-    waitingFor: waitsFor ?? undefined,
-    until: isWaiting ? (retryAt ?? undefined) : undefined,
-    trigger: trigger ?? undefined,
-    note: note ?? undefined,
-    answer: answer ?? undefined,
-    receipt: receipt ?? undefined,
-    deferrals,
-    failures: failures === null ? [] : failuresOf(failures),
-  };
 }
 
 /** Those of a damaged record are not worth the list in which it stands. */

@@ -2,16 +2,10 @@
 // ended with it. All texts are bounded, and of many failures the last ones are kept.
 
 import { stateCodes } from '../delivery-states.ts';
+import { ANSWER_LENGTH, bounded, FAILURES_KEPT, NAME_LENGTH, NOTE_LENGTH } from '../record-texts.ts';
 import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
-
-/** What stands in a record is for people; it does not grow beyond these lengths. */
-export const NOTE_LENGTH = 2_000;
-const ANSWER_LENGTH = 65_536;
-const NAME_LENGTH = 256;
-/** The last failures that are kept of one event. */
-const FAILURES_KEPT = 50;
 
 /** Values: when, epoch ms, and why. */
 export const withFailure = `failures = json_insert(
@@ -118,9 +112,4 @@ export class SqliteOutcomes {
     this.#end.run([stateCodes[state], now, null, bounded(note, NOTE_LENGTH), null, seq]);
     this.#onEnded(seq, now);
   }
-}
-
-export function bounded(text: string | undefined, length: number): string | null {
-  if (text === undefined) return null;
-  return storable(text.length > length ? `${text.slice(0, length - 1)}…` : text);
 }

@@ -3,9 +3,10 @@
 
 import type { Undelivered } from '../delivery.ts';
 import { stateCodes } from '../delivery-states.ts';
+import { bounded, NOTE_LENGTH } from '../record-texts.ts';
 import { storable } from '../storable.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
-import { bounded, NOTE_LENGTH, withFailure } from './sqlite-outcomes.ts';
+import { withFailure } from './sqlite-outcomes.ts';
 
 export class SqliteReceipts {
   readonly #find: Statement<readonly [number, string, number]>;

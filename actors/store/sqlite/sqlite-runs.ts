@@ -3,21 +3,17 @@
 // SQR1  rows of an event are numbered from 1 without a gap; what was written is never written over.
 // SQR2  a journal has at most 10,000 rows and 64 MiB: it is removed in one transaction, which others wait for.
 
-import { InternalError } from '../../errors.ts';
 import type { Delivery } from '../delivery.ts';
 import { stateCodes } from '../delivery-states.ts';
+import { checkJournal, READ_AT_ONCE } from '../journal-limits.ts';
+import { LOOKED_AT, limitOfPart } from '../list-parts.ts';
+import { NAME_LENGTH } from '../record-texts.ts';
 import type { Run, RunFilter, RunNote, RunPage, Step } from '../run.ts';
 import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
-import { indexedBy, LOOKED_AT, type Newest, newestOf } from './newest-records.ts';
+import { indexedBy, type Newest, newestOf } from './newest-records.ts';
 import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
 
-const PAGE_LIMIT = 1_000;
-/** Bytes of the rows of one call; one alone may have more. */
-const READ_AT_ONCE = 8 * 1024 * 1024;
-const NAME_LENGTH = 256;
-const MAX_ROWS = 10_000;
-const MAX_BYTES = 64 * 1024 * 1024;
 const SEQ_OF_ID = '(SELECT seq FROM delivery WHERE id = ?)';
 
 type RunRow = readonly [seq: number, id: string, kind: string, name: string, figures: string, steps: number];
@@ -77,10 +73,7 @@ export class SqliteRuns {
     if (steps.length === 0) return;
     const [n, total] = this.#last.get([seq]) ?? EMPTY;
     const bytes = steps.reduce((sum, text) => sum + Buffer.byteLength(text), total);
-    if (n + steps.length > MAX_ROWS || bytes > MAX_BYTES)
-      throw new InternalError(
-        `a journal has at most ${MAX_ROWS} rows and ${MAX_BYTES} bytes, and this one would have ${n + steps.length} and ${bytes}`,
-      );
+    checkJournal(n + steps.length, bytes);
   }
 
   /** Its journal is forgotten: it begins anew, or is gone. Gives how many bytes it had. */
@@ -103,7 +96,7 @@ export class SqliteRuns {
 
   page(filter: RunFilter, deliveryOf: (id: string) => Delivery | undefined): RunPage {
     const { states = [], kind, name } = filter;
-    const limit = Math.max(1, Math.min(PAGE_LIMIT, Math.floor(filter.limit)));
+    const limit = limitOfPart(filter);
     const parts = ['true'];
     const values: SqlValue[] = [];
     if (states.length > 0)

@@ -5,6 +5,7 @@
 // SQW2  the event that woke another one is copied: the retention of its own record may end first.
 
 import { stateCodes } from '../delivery-states.ts';
+import { bounded, NOTE_LENGTH } from '../record-texts.ts';
 import { storable } from '../storable.ts';
 import type { StoredEvent, TurnResult } from '../store.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
@@ -128,7 +129,12 @@ export class SqliteWaits {
   /** Gives as which attempt the turn goes on; with `hasSteps` it has got on, whatever is kept. */
   checkpoint({ seq, state, trigger, note }: TurnResult, hasSteps: boolean): number {
     const isProgress = this.#keepState(seq, state) || hasSteps;
-    const row = this.#checkpoint.get([isProgress ? 1 : 0, stored(trigger), stored(note), seq]);
+    const row = this.#checkpoint.get([
+      isProgress ? 1 : 0,
+      bounded(trigger, NOTE_LENGTH),
+      bounded(note, NOTE_LENGTH),
+      seq,
+    ]);
     if (row === undefined) throw new Error('the event of a checkpoint is gone');
     return row[0];
   }
@@ -136,7 +142,13 @@ export class SqliteWaits {
   park({ seq, name, holdsKey, trigger, note }: Wait, state: string | null | undefined): void {
     this.#keepState(seq, state);
     this.#forgetWaker.run([seq]);
-    this.#park.run([storable(name), holdsKey ? 1 : null, stored(trigger), stored(note), seq]);
+    this.#park.run([
+      storable(name),
+      holdsKey ? 1 : null,
+      bounded(trigger, NOTE_LENGTH),
+      bounded(note, NOTE_LENGTH),
+      seq,
+    ]);
   }
 
   noteUntil(seq: number, until: number | null): void {
@@ -199,9 +211,3 @@ export class SqliteWaits {
 }
 
 const NO_BODY = new Uint8Array();
-
-/** What stands in a record is for people; it does not grow beyond this. */
-const TEXT_LENGTH = 2_000;
-
-const stored = (text: string | undefined) =>
-  text === undefined ? null : storable(text.slice(0, TEXT_LENGTH));

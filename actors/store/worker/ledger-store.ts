@@ -5,6 +5,7 @@ import { appendedOf } from '../appended.ts';
 import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
 import type { Arguments, Operation, Result } from '../ledger.ts';
+import { gatherDeliveries, gatherRuns } from '../list-parts.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import type {
   Appended,
@@ -30,11 +31,6 @@ export interface LedgerChannel {
   listen(onWake: () => void): void;
   close(): Promise<void>;
 }
-
-/** The most that `deliveries` gives, and `deliveryPage` and `runs`. */
-const DELIVERIES_LIMIT = 1_000;
-/** Pages of the ledger in one of the store: 200,000 records, which takes some tenths of a second. */
-const PAGES_AT_ONCE = 20;
 
 export class LedgerStore implements Store {
   readonly #channel: LedgerChannel;
@@ -105,11 +101,11 @@ export class LedgerStore implements Store {
   }
 
   async deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
-    return (await this.#pages(filter, Number.POSITIVE_INFINITY)).deliveries;
+    return (await gatherDeliveries(filter, this.#part, Number.POSITIVE_INFINITY)).deliveries;
   }
 
   deliveryPage(filter: DeliveryFilter): Promise<DeliveryPage> {
-    return this.#pages(filter, PAGES_AT_ONCE);
+    return gatherDeliveries(filter, this.#part);
   }
 
   delivery(
@@ -126,17 +122,8 @@ export class LedgerStore implements Store {
     return this.#channel.call('steps', [id, after]);
   }
 
-  async runs(filter: RunFilter): Promise<RunPage> {
-    const runs: Run[] = [];
-    const limit = Math.max(1, Math.min(DELIVERIES_LIMIT, Math.floor(filter.limit)));
-    let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
-    for (let count = 0; count < PAGES_AT_ONCE && runs.length < limit && beforeSeq !== undefined; count += 1) {
-      const rest = { ...filter, beforeSeq, limit: limit - runs.length };
-      const page: RunPage = await this.#channel.call('runs', [rest]);
-      runs.push(...page.runs);
-      beforeSeq = page.beforeSeq;
-    }
-    return { runs, beforeSeq };
+  runs(filter: RunFilter): Promise<RunPage> {
+    return gatherRuns(filter, (part) => this.#channel.call('runs', [part]));
   }
 
   run(id: string): Promise<Run | undefined> {
@@ -201,17 +188,5 @@ export class LedgerStore implements Store {
     return this.#channel.close();
   }
 
-  /** Asks the ledger for so many pages at most, until there is enough or nothing more. */
-  async #pages(filter: DeliveryFilter, max: number): Promise<DeliveryPage> {
-    const deliveries: Delivery[] = [];
-    const limit = Math.max(0, Math.min(DELIVERIES_LIMIT, Math.floor(filter.limit)));
-    let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
-    for (let count = 0; count < max && deliveries.length < limit && beforeSeq !== undefined; count += 1) {
-      const rest = { ...filter, beforeSeq, limit: limit - deliveries.length };
-      const page: Result<'deliveryPage'> = await this.#channel.call('deliveryPage', [rest]);
-      deliveries.push(...page.deliveries);
-      beforeSeq = page.beforeSeq;
-    }
-    return { deliveries, beforeSeq };
-  }
+  readonly #part = (filter: DeliveryFilter) => this.#channel.call('deliveryPage', [filter]);
 }

@@ -54,7 +54,7 @@ test('two calls about one key follow each other, in their order (PGG3)', async (
     await settled();
     runs[run]?.end();
   }
-  await group.idle();
+  await group.close();
   expect(runs.map(({ calls }) => calls)).toEqual([['a1', 'b1'], ['a2'], ['a3']]);
 });
 

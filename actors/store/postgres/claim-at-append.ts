@@ -1,0 +1,122 @@
+// Claims what comes to a free mailbox in the transaction that brings it, which saves the way of a `claim`.
+//
+// PGA1  the claim of a free key goes to the first event of it, in the order of the call, that is really new; before that one nothing
+//       of the key is there to run. Where that event may not be claimed there is none, and the next `claim` gives it (S4).
+// Most calls bring only what is new: the claim is made with the rows. What is found to be known takes back what was made too early.
+
+import type { DeliveryState } from '../delivery.ts';
+import { stateCodes } from '../delivery-states.ts';
+import { kindOf } from '../key-kinds.ts';
+import { storable } from '../storable.ts';
+import type { NewEvent } from '../store.ts';
+import { statement, type Transaction } from './database.ts';
+
+/** An event that comes: as it is kept, and how. */
+export interface Arriving {
+  readonly n: number;
+  readonly id: string;
+  readonly key: string;
+  readonly event: NewEvent;
+  /** For how long it is claimed where it may be; undefined where it may not. */
+  readonly claimMs: number | undefined;
+}
+
+/** What the table knew of an id before. */
+export interface Known {
+  readonly seq: number;
+  readonly key: string;
+  readonly state: DeliveryState;
+}
+
+/** A row that is made here has a claim where `lease_ms` is given; its event comes after. */
+const makeClaimed = statement<readonly [key: string, isNew: boolean, fence: number | null]>(
+  `INSERT INTO mailbox (key, kind, ready_at, fence, lease_ms, node, has_more)
+   SELECT key, kind, $2::bigint + lease_ms, CASE WHEN lease_ms IS NOT NULL THEN nextval('fence') END, lease_ms,
+     CASE WHEN lease_ms IS NOT NULL THEN $3::bigint END, has_more
+   FROM json_to_recordset($1::json) AS wanted (key text, kind text, lease_ms int, has_more boolean) ORDER BY key
+   ON CONFLICT (key) DO UPDATE SET has_more = true RETURNING key, xmax = 0, CASE WHEN xmax = 0 THEN fence END`,
+);
+const beginAll = statement(
+  `WITH given AS (SELECT * FROM json_to_recordset($1::json) AS given (seq bigint, key text, lease_ms int)),
+     begun AS (UPDATE delivery SET state = ${stateCodes.running}, attempts = 1, started = $2::bigint
+       FROM given WHERE delivery.seq = given.seq)
+   UPDATE mailbox SET running = given.seq, lease_ms = given.lease_ms, ready_at = $2::bigint + given.lease_ms, has_more = true
+   FROM given WHERE mailbox.key = given.key`,
+);
+const undoAll = statement(
+  `UPDATE delivery SET state = ${stateCodes.queued}, attempts = 0, started = NULL WHERE seq = ANY ($1)`,
+);
+const giveUpAll = statement(
+  'UPDATE mailbox SET fence = NULL, node = NULL, lease_ms = NULL, running = NULL, has_more = true WHERE key = ANY ($1)',
+);
+
+/** Holds the mailboxes, with a row for each. Gives the fences of those that were free, and are claimed. */
+export async function openClaimed(
+  transaction: Transaction,
+  rows: readonly Arriving[],
+  node: number,
+): Promise<ReadonlyMap<string, number>> {
+  const wanted = new Map<string, { lease_ms: number | null; has_more: boolean }>();
+  for (const { key, claimMs } of rows) {
+    const lease_ms = claimMs === undefined ? null : Math.ceil(claimMs);
+    const same = wanted.get(key);
+    if (same === undefined) wanted.set(key, { lease_ms, has_more: false });
+    else {
+      same.lease_ms ??= lease_ms;
+      same.has_more = true;
+    }
+  }
+  const list = [...wanted].map(([key, how]) => ({ key, kind: kindOf(key), ...how }));
+  const given = await transaction.rows(makeClaimed, [JSON.stringify(list), transaction.now, node]);
+  return new Map(given.flatMap(([key, isNew, fence]) => (isNew && fence !== null ? [[key, fence]] : [])));
+}
+
+/** PGA1, by the keys in which each is the first; `known` are those that are not new, by their ids. */
+export function firstOfFree(
+  rows: readonly Arriving[],
+  free: Iterable<string>,
+  known: ReadonlyMap<string, Known>,
+): ReadonlyMap<string, Arriving> {
+  const left = new Set(free);
+  const firsts = new Map<string, Arriving>();
+  for (const row of rows) {
+    const found = known.get(row.id);
+    if (found === undefined) {
+      if (left.delete(row.key) && row.claimMs !== undefined) firsts.set(row.key, row);
+    } else if (isRevived(row.event, found)) left.delete(found.key);
+  }
+  return firsts;
+}
+
+/** A dead one comes again, and may run again. */
+export function isRevived({ isOnce }: NewEvent, { state }: Known): boolean {
+  return state === 'dead' && isOnce !== true;
+}
+
+/** The claims are those of `firsts` from now on, and not those that were made `before` it was known what is new. */
+export async function correctClaims(
+  transaction: Transaction,
+  free: Iterable<string>,
+  before: ReadonlyMap<string, Arriving>,
+  firsts: ReadonlyMap<string, Arriving>,
+  seqs: ReadonlyMap<string, number>,
+): Promise<void> {
+  const late = [...firsts.values()].filter((row) => before.get(row.key) !== row);
+  const early = [...before.values()].filter((row) => firsts.get(row.key) !== row);
+  const unused = [...free].filter((key) => !firsts.has(key));
+  const undone = early.flatMap(({ id }) => seqs.get(id) ?? []);
+  if (undone.length > 0) await transaction.run(undoAll, [undone]);
+  if (unused.length > 0) await transaction.run(giveUpAll, [unused]);
+  if (late.length === 0) return;
+  const begun = late.map(({ id, key, claimMs = 0 }) => ({
+    seq: seqs.get(id),
+    key,
+    lease_ms: Math.ceil(claimMs),
+  }));
+  await transaction.run(beginAll, [JSON.stringify(begun), transaction.now]);
+}
+
+/** What is not kept as it was given is given out by the next claim. */
+export function isClaimable({ id, key, trace, meta, wakes }: NewEvent): boolean {
+  return wakes === undefined && [id, key, trace, meta].every((text) => storable(text) === text);
+}

@@ -1,0 +1,101 @@
+// The part of the store on PostgreSQL that lists and reads: it changes nothing. Each part of a list is a transaction of its own.
+
+import type { ApprovalFilter } from '../approval.ts';
+import type { Delivery, DeliveryFilter, DeliveryPage } from '../delivery.ts';
+import { gatherDeliveries, gatherRuns } from '../list-parts.ts';
+import type { RunFilter, RunPage } from '../run.ts';
+import type { Store } from '../store.ts';
+import { findApproval, listApprovals } from './approvals.ts';
+import { countStates, deliveryPage, findDelivery } from './history.ts';
+import { holders, withReceipt } from './operations.ts';
+import { findRun, runPage, stepsAfter } from './runs.ts';
+import * as shelves from './shelves.ts';
+import type { StoreTransactions } from './transactions.ts';
+
+type Reading =
+  | 'owner'
+  | 'lastTick'
+  | 'get'
+  | 'keys'
+  | 'deliveries'
+  | 'deliveryPage'
+  | 'delivery'
+  | 'steps'
+  | 'runs'
+  | 'run'
+  | 'approvals'
+  | 'approval'
+  | 'withReceipt'
+  | 'holders'
+  | 'counts';
+
+export class PostgresRecords implements Pick<Store, Reading> {
+  protected readonly transactions: StoreTransactions;
+
+  constructor(transactions: StoreTransactions) {
+    this.transactions = transactions;
+  }
+
+  owner(name: string) {
+    return this.transactions.run((transaction) => shelves.owner(transaction, name));
+  }
+
+  lastTick(name: string) {
+    return this.transactions.run((transaction) => shelves.lastTick(transaction, name));
+  }
+
+  get(space: string, key: string) {
+    return this.transactions.run((transaction) => shelves.get(transaction, space, key));
+  }
+
+  keys(space: string) {
+    return this.transactions.run((transaction) => shelves.keysOf(transaction, space));
+  }
+
+  async deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
+    return (await gatherDeliveries(filter, this.#part, Number.POSITIVE_INFINITY)).deliveries;
+  }
+
+  deliveryPage(filter: DeliveryFilter): Promise<DeliveryPage> {
+    return gatherDeliveries(filter, this.#part);
+  }
+
+  delivery(id: string) {
+    return this.transactions.run((transaction) => findDelivery(transaction, id));
+  }
+
+  steps(id: string, after = 0) {
+    return this.transactions.run((transaction) => stepsAfter(transaction, id, after));
+  }
+
+  runs(filter: RunFilter): Promise<RunPage> {
+    return gatherRuns(filter, (part) => this.transactions.run((transaction) => runPage(transaction, part)));
+  }
+
+  run(id: string) {
+    return this.transactions.run((transaction) => findRun(transaction, id));
+  }
+
+  approvals(filter: ApprovalFilter) {
+    return this.transactions.run((transaction) => listApprovals(transaction, filter));
+  }
+
+  approval(id: string) {
+    return this.transactions.run((transaction) => findApproval(transaction, id));
+  }
+
+  withReceipt(keyPrefix: string, receipt: string) {
+    return this.transactions.run((transaction) => withReceipt(transaction, keyPrefix, receipt));
+  }
+
+  holders() {
+    return this.transactions.run(holders);
+  }
+
+  counts() {
+    return this.transactions.run(countStates);
+  }
+
+  readonly #part = (filter: DeliveryFilter) =>
+    this.transactions.run((transaction) => deliveryPage(transaction, filter));
+}

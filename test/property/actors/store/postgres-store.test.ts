@@ -1,0 +1,49 @@
+// Random orders of everything one can do to a store, on a real PostgreSQL and against the model that the embedded engine is held
+// against as well.
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, test } from 'vitest';
+import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
+import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
+import { Model } from '../../../fixtures/store/store-model.ts';
+import { MAX_WAITING, timelessSteps, type World } from '../../../fixtures/store/store-steps.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  // Nothing here is killed.
+  server = await startPostgres(['fsync=off']);
+});
+afterAll(() => server.stop());
+
+const property = fc.asyncProperty(
+  fc.commands(timelessSteps, { maxCommands: 60, size: 'max' }),
+  async (steps) => {
+    const url = await server.newDatabase();
+    const options = { url, maxWaiting: MAX_WAITING, node: { name: 'a', address: '' } };
+    let { store } = await openPostgresStore(options);
+    const reopen = async () => {
+      await store.close();
+      ({ store } = await openPostgresStore(options));
+      return store;
+    };
+    const model = new Model();
+    const latest = Number.POSITIVE_INFINITY;
+    const world: World = { model, store, turns: [], advance: () => {}, setClock: () => {}, reopen, latest };
+    try {
+      await fc.asyncModelRun(() => ({ model, real: world }), steps);
+    } finally {
+      await store.close();
+    }
+  },
+);
+
+test('whatever is done to the store on PostgreSQL in whatever order, it is in the state the contract says', async () => {
+  await fc.assert(property, { numRuns: 15 });
+}, 240_000);
+
+test.each([
+  ['an id that came twice in one call, under two keys', -900142966, '0'],
+  ['what a commit had emitted, which the bound did not count', 1049601940, '7'],
+])('and so it is where it was not: %s', async (_, seed, path) => {
+  await fc.assert(property, { seed, path, numRuns: 1 });
+});
