@@ -14,6 +14,7 @@ import { type CliOptions, parseOptions } from './cli/options.ts';
 import { complain, print } from './cli/views/output.ts';
 import { printProblems } from './cli/views/problem-lines.ts';
 import { Front } from './http/front.ts';
+import type { NodesFront } from './http/nodes/nodes-front.ts';
 import { createLog } from './log.ts';
 import { addOwnPrograms } from './own-programs.ts';
 import { Reloads } from './reloads.ts';
@@ -79,6 +80,14 @@ async function automationOf(
   return automate({ config, servers, environment, front, addSecrets });
 }
 
+/** Undefined where no other node can reach this one: then their code is not even loaded. */
+async function nodesOf({ store, node }: Loaded['config'], front: Front): Promise<NodesFront | undefined> {
+  if (store.postgres === undefined || node.address === undefined) return undefined;
+  const { NodesFront: Nodes } = await import('./http/nodes/nodes-front.ts');
+  front.nodes = new Nodes(front);
+  return front.nodes;
+}
+
 async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<number | undefined> {
   const { config, catalog, secrets } = loaded;
   // The logger is there before the gateway, whose redactor it uses.
@@ -106,6 +115,7 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
     return 2;
   }
   const automation = automated?.automation;
+  const nodes = await nodesOf(config, front);
   const gateway = new Gateway({
     config,
     catalog,
@@ -114,7 +124,7 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
     version,
     environment: process.env,
     openStore,
-    parts: automation === undefined ? [front] : [automation, front],
+    parts: [nodes, automation, front].filter((part) => part !== undefined),
   });
   front.attach(gateway);
   automation?.attach(gateway);

@@ -5,16 +5,21 @@
 // CLP2  that a gateway stops is told when it begins to, before anything of it ends.
 
 import { randomBytes } from 'node:crypto';
+import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { InternalError } from '../errors.ts';
 import type { Part } from '../gateway/life.ts';
+import type { Log } from '../log.ts';
 import type { StorePart } from '../store/store-part.ts';
 import type { Cluster, Member } from './cluster.ts';
+import type { Reach } from './reach.ts';
 
 export type NodeState = 'running' | 'draining';
 
 export interface ClusterPartOptions {
   readonly store: Pick<StorePart, 'open'>;
   readonly version: string;
+  readonly node: GatewayConfig['node'];
+  readonly log: Log;
 }
 
 const INSTANCE_BYTES = 8;
@@ -24,6 +29,9 @@ export class ClusterPart implements Part {
   readonly instance = randomBytes(INSTANCE_BYTES).toString('hex');
   readonly #options: ClusterPartOptions;
   #cluster: Cluster | undefined;
+  #reach: Reach | undefined;
+  /** Whether this node has the server by a lease of that epoch; set by whoever places servers. */
+  hasServer: (server: string, epoch: number) => boolean = () => false;
 
   constructor(options: ClusterPartOptions) {
     this.#options = options;
@@ -33,6 +41,11 @@ export class ClusterPart implements Part {
   get cluster(): Cluster {
     if (this.#cluster === undefined) throw new InternalError('the cluster has not been joined');
     return this.#cluster;
+  }
+
+  /** Set from its boot on, where the others can reach this node. */
+  get reach(): Reach | undefined {
+    return this.#reach;
   }
 
   /** The member that is the process of that instance; undefined where none is. */
@@ -46,12 +59,18 @@ export class ClusterPart implements Part {
       onThereLate: () => {},
     });
     if (cluster === undefined) throw new InternalError('the store knows no other nodes');
+    const { node } = this.#options;
+    if (node.address !== undefined) {
+      const { makeReach } = await import('./reach.ts');
+      this.#reach = await makeReach(node, this.instance);
+    }
     this.#cluster = cluster;
     const { membership } = cluster;
     membership.tell('instance', this.instance);
     membership.tell('version', this.#options.version);
     membership.tell('state', 'running' satisfies NodeState);
     await membership.tellNow();
+    if (this.#reach === undefined) this.#warnWhenSeveral(cluster);
   }
 
   /** The gateway begins to stop. */
@@ -63,4 +82,18 @@ export class ClusterPart implements Part {
 
   /** Its membership ends with the store. */
   async drain(): Promise<void> {}
+
+  /** Once: without an address sessions stay where they began. */
+  #warnWhenSeveral({ membership, name }: Cluster): void {
+    const look = () => {
+      if (membership.members.length < 2) return;
+      unwatch();
+      this.#options.log.warn(
+        { node: name, nodes: membership.members.map((member) => member.name) },
+        'several gateways work on the database and node.address is not set: sessions of this one are not served by the others, nor theirs here',
+      );
+    };
+    const unwatch = membership.watch({ onMembers: look });
+    look();
+  }
 }

@@ -6,7 +6,7 @@
 //      came with its end, and the whole request was taken. What a server sends unasked ends the connection.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { PacedReader, type ReadingTurn } from './paced-reader.ts';
 import { HttpFault, type ResponseHead } from './response-head.ts';
 import { ResponseParser, type ResponseReader } from './response-parser.ts';
@@ -29,6 +29,8 @@ export interface Destination {
   /** What the certificate must be for. */
   readonly serverName: string;
   readonly connectTimeoutMs: number;
+  /** Keys or certificates of ours, where the other side is to know us by them. */
+  readonly tls?: ConnectionOptions | undefined;
 }
 
 /** Whom a request's fate is told. */
@@ -74,7 +76,7 @@ export class HttpConnection implements ResponseReader {
 
   constructor(destination: Destination, owner: ConnectionOwner) {
     this.#owner = owner;
-    const { isTls, host, port, serverName, connectTimeoutMs } = destination;
+    const { isTls, host, port, serverName, connectTimeoutMs, tls } = destination;
     const socket = isTls
       ? connectTls({
           host,
@@ -82,6 +84,7 @@ export class HttpConnection implements ResponseReader {
           ALPNProtocols: ['http/1.1'],
           ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
           ...(owner.tlsSession === undefined ? {} : { session: owner.tlsSession }),
+          ...tls,
         })
       : connectTcp({ host, port });
     this.#socket = socket;
@@ -96,7 +99,8 @@ export class HttpConnection implements ResponseReader {
     this.#connectTimer = setTimeout(() => {
       this.#break(new Error(`no connection within ${connectTimeoutMs} ms`));
     }, connectTimeoutMs);
-    if (isTls)
+    // Who is known by keys shows them each time.
+    if (isTls && tls === undefined)
       socket.on('session', (session: Buffer) => {
         owner.tlsSession = session;
       });
@@ -139,6 +143,15 @@ export class HttpConnection implements ResponseReader {
     }
     user.onConnected();
     this.#write(head, body);
+  }
+
+  /** Reads nothing until `resume`: whoever takes what is read cannot keep up. */
+  pause(): void {
+    this.#reader.pause();
+  }
+
+  resume(): void {
+    if (!this.#isDestroyed) this.#reader.resume();
   }
 
   /** Ends it; who uses it hears nothing more. */

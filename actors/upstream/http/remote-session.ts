@@ -3,6 +3,7 @@
 // none (L2).
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { ConnectionOptions } from 'node:tls';
 import { StartFailedError } from '../../errors.ts';
 import type { CallId, LinkEvents } from '../link.ts';
 import { ConnectionPool } from './connection-pool.ts';
@@ -36,6 +37,8 @@ export interface RemoteOptions {
   /** Whether the message is the answer to our request `call`. */
   readonly isAnswerTo: (bytes: Buffer, call: CallId) => boolean;
   readonly connectTimeoutMs?: number | undefined;
+  /** Keys or certificates of ours, where the server is to know us by them. */
+  readonly tls?: ConnectionOptions | undefined;
   readonly events: LinkEvents;
 }
 
@@ -89,7 +92,10 @@ export class RemoteSession {
       if (!RESERVED.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
     }
     this.#headers = { ...headers, 'accept-encoding': 'identity' };
-    this.#target = { pool: new ConnectionPool(destinationOf(url, headers, connectTimeoutMs)), redactor };
+    this.#target = {
+      pool: new ConnectionPool(destinationOf(url, headers, connectTimeoutMs, options.tls)),
+      redactor,
+    };
   }
 
   get queuedBytes(): number {
@@ -197,6 +203,7 @@ function destinationOf(
   url: URL,
   headers: Readonly<Record<string, string>>,
   connectTimeoutMs: number,
+  tls: ConnectionOptions | undefined,
 ): Destination {
   const isTls = url.protocol === 'https:';
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port);
@@ -206,6 +213,7 @@ function destinationOf(
     port,
     serverName: hostOf(headers.host ?? url.host),
     connectTimeoutMs,
+    tls,
   };
 }
 
