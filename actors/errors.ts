@@ -134,6 +134,11 @@ export class AlreadyHeldError extends GatewayError {
   readonly code = 'ERR_ALREADY_HELD';
 }
 
+/** Another node of the cluster does not take the proof of this one. */
+export class NodeRefusedError extends GatewayError {
+  readonly code = 'ERR_NODE_REFUSED';
+}
+
 /** A mistake of the gateway's own; the log has the details. */
 export class InternalError extends GatewayError {
   readonly code = 'ERR_INTERNAL';

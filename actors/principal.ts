@@ -3,7 +3,7 @@
 
 export interface Principal {
   /** How it was proven. Nothing proves an `anonymous` one: no proof was asked for. */
-  readonly kind: 'anonymous' | 'key' | 'signature' | 'token';
+  readonly kind: 'anonymous' | 'key' | 'signature' | 'token' | 'node';
   /** For people, logs and records; no secret. With `kind` it tells two apart. */
   readonly name: string;
   /** Of a token, as they were signed. */

@@ -9,6 +9,7 @@ import { readCatalog } from './catalog/read-catalog.ts';
 import { platformsIn } from './gateway-file/daemon-form.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-file/gateway-schema.ts';
 import { listeningAt } from './gateway-file/listen-override.ts';
+import { checkNodeFiles } from './gateway-file/node-checks.ts';
 import { profileProblems } from './gateway-file/profile-checks.ts';
 import { exposures, readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
 import { folderKinds, resourceFolders } from './gateway-file/resource-folders.ts';
@@ -92,7 +93,10 @@ export async function loadConfig(
   } = await readTree(source, reader, 'listen_addr and catalog_path', async (root) => {
     const meant = listen === undefined ? root : listeningAt(root, listen);
     const read = await readConfig(reader, meant, configPath);
-    if (isListening) warnOfExposure(reader, read);
+    if (isListening) {
+      warnOfExposure(reader, read);
+      await checkNodeFiles(reader, read);
+    }
     if (hasTriggers) await checkFolders(reader, read);
     return read;
   });

@@ -15,6 +15,7 @@ import { type CliOptions, parseOptions } from './cli/options.ts';
 import { complain, print } from './cli/views/output.ts';
 import { printProblems } from './cli/views/problem-lines.ts';
 import { Front } from './http/front.ts';
+import type { NodesFront } from './http/nodes/nodes-front.ts';
 import { createLog } from './log.ts';
 import { addOwnPrograms } from './own-programs.ts';
 import { Reloads } from './reloads.ts';
@@ -68,10 +69,10 @@ const openStore: OpenStore = async (config, host) => {
 };
 
 /** Undefined where the store is this gateway's own: then the code of clusters is not even loaded. */
-async function clusterOf({ store }: Loaded['config']): Promise<ClusterPart | undefined> {
+async function clusterOf({ store, node }: Loaded['config']): Promise<ClusterPart | undefined> {
   if (store.postgres === undefined) return undefined;
   const { ClusterPart } = await import('../actors/cluster/cluster-part.ts');
-  return new ClusterPart(version);
+  return new ClusterPart({ version, node });
 }
 
 /** Undefined without a folder of triggers or agents: then their code is not even loaded. */
@@ -85,6 +86,14 @@ async function automationOf(
   if (resourceFolders(config.spec).length === 0) return undefined;
   const { automate } = await import('./automate.ts');
   return automate({ config, servers, environment, front, addSecrets });
+}
+
+/** Undefined where no other node can reach this one: then their code is not even loaded. */
+async function nodesOf({ store, node }: Loaded['config'], front: Front): Promise<NodesFront | undefined> {
+  if (store.postgres === undefined || node.address === undefined) return undefined;
+  const { NodesFront: Nodes } = await import('./http/nodes/nodes-front.ts');
+  front.nodes = new Nodes(front);
+  return front.nodes;
 }
 
 async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<number | undefined> {
@@ -114,6 +123,7 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
     return 2;
   }
   const automation = automated?.automation;
+  const nodes = await nodesOf(config, front);
   const gateway = new Gateway({
     config,
     catalog,
@@ -123,7 +133,7 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
     environment: process.env,
     openStore,
     cluster: await clusterOf(config),
-    parts: automation === undefined ? [front] : [automation, front],
+    parts: [nodes, automation, front].filter((part) => part !== undefined),
   });
   front.attach(gateway);
   automation?.attach(gateway);

@@ -2,6 +2,7 @@
 // modern client it also adds to each result what that era requires there.
 
 import type { Budget, Share } from '../budget.ts';
+import type { HandedOutStates } from '../cluster/handed-out-states.ts';
 import type { GatewayError } from '../errors.ts';
 import { errorMessage, type KeptResult, resultTextMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
@@ -28,6 +29,8 @@ export interface ModernResult {
   serverInfo: unknown;
   /** The server knows the method, so that a −32601 of it is about something else. */
   isMethodKnown: boolean;
+  /** Set where other nodes may be asked to go on with what has handed a state out. */
+  readonly states?: Pick<HandedOutStates, 'edits' | 'wrap'> | undefined;
 }
 
 export interface ExchangeOptions {
@@ -72,6 +75,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     if (!this.#end(envelope.error === undefined ? 'answered' : 'refused')) return;
     const { id } = envelope;
     const edits = this.rewrite?.(envelope) ?? [];
+    if (this.modernResult?.states !== undefined) edits.push(...this.modernResult.states.edits(envelope));
     if (id !== undefined) edits.push(replacing(id, this.rawId));
     this.#finish(
       edited(envelope.message, inOrder(edits)),

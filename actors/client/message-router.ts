@@ -111,18 +111,20 @@ export class MessageRouter {
    * was sent; undefined when it is over already. Throws RpcFault for wrong metadata, OverloadedError when too many clients listen.
    */
   stateless(
-    envelope: Envelope,
+    received: Envelope,
     endpoint: Endpoint,
     outlet: Outlet,
     origin: Origin,
   ): { readonly isUnsent?: boolean; cancel(reason?: string): void } | undefined {
+    const states = this.#gateway.cluster?.reach?.states;
+    const envelope = states?.plain(received) ?? received;
     const caller = readCaller(envelope, shownPrincipal(origin));
     const server = serverAt(endpoint);
     const profile = profileAt(endpoint);
     if (envelope.method === 'subscriptions/listen')
       return listen(this.#gateway, { envelope, caller, server, profile, outlet });
     const exchange = this.#exchange(envelope, outlet, origin, undefined, profile);
-    exchange.modernResult = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false };
+    exchange.modernResult = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false, states };
     const request = { session: undefined, caller, envelope, exchange, trace: origin };
     try {
       if (server === undefined) routeToAny(request, this.#contexts.of(profile));

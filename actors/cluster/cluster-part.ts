@@ -5,15 +5,22 @@
 // CLP2  that a gateway stops is told when it begins to, before anything of it ends.
 
 import { randomBytes } from 'node:crypto';
-import { InternalError, UnavailableError } from '../errors.ts';
+import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
+import { InternalError } from '../errors.ts';
 import type { Part } from '../gateway/life.ts';
+import { type Log, silentLog } from '../log.ts';
 import type { StorePart } from '../store/store-part.ts';
 import { placedLinks } from '../upstream/placed-links.ts';
 import type { Cluster, Member } from './cluster.ts';
-import type { NodeWay } from './node-way.ts';
+import type { Reach } from './reach.ts';
 import { ServerPlacement } from './server-placement.ts';
 
 export type NodeState = 'running' | 'draining';
+
+export interface ClusterPartOptions {
+  readonly version: string;
+  readonly node: GatewayConfig['node'];
+}
 
 const INSTANCE_BYTES = 8;
 
@@ -22,26 +29,35 @@ export class ClusterPart implements Part {
   readonly instance = randomBytes(INSTANCE_BYTES).toString('hex');
   /** Where servers of `placement: cluster` run. */
   readonly placement = new ServerPlacement(() => this.cluster);
-  readonly makePlaced = placedLinks({ placement: this.placement, way: () => this.#wayOut() });
-  /** Set by the front, where this node has an address. */
-  way: NodeWay | undefined;
-  readonly #version: string;
+  readonly makePlaced = placedLinks({
+    placement: this.placement,
+    wayTo: (member) => this.#reach?.to(member),
+  });
+  readonly #options: ClusterPartOptions;
+  #log: Log = silentLog;
   #store: Pick<StorePart, 'open'> | undefined;
   #cluster: Cluster | undefined;
+  #reach: Reach | undefined;
 
-  constructor(version: string) {
-    this.#version = version;
+  constructor(options: ClusterPartOptions) {
+    this.#options = options;
   }
 
-  /** To be called once, before boot, with the store of the gateway. */
-  attach(store: Pick<StorePart, 'open'>): void {
+  /** To be called once, before boot, with what the gateway has. */
+  attach(store: Pick<StorePart, 'open'>, log: Log): void {
     this.#store = store;
+    this.#log = log;
   }
 
   /** There is one from its boot on. */
   get cluster(): Cluster {
     if (this.#cluster === undefined) throw new InternalError('the cluster has not been joined');
     return this.#cluster;
+  }
+
+  /** Set from its boot on, where the others can reach this node. */
+  get reach(): Reach | undefined {
+    return this.#reach;
   }
 
   /** The member that is the process of that instance; undefined where none is. */
@@ -53,12 +69,18 @@ export class ClusterPart implements Part {
     const store = await this.#store?.open({ prepare: async () => {}, onThereLate: () => {} });
     const cluster = store?.cluster;
     if (cluster === undefined) throw new InternalError('the store knows no other nodes');
+    const { node } = this.#options;
+    if (node.address !== undefined) {
+      const { makeReach } = await import('./reach.ts');
+      this.#reach = await makeReach(node, this.instance);
+    }
     this.#cluster = cluster;
     const { membership } = cluster;
     membership.tell('instance', this.instance);
-    membership.tell('version', this.#version);
+    membership.tell('version', this.#options.version);
     membership.tell('state', 'running' satisfies NodeState);
     await membership.tellNow();
+    if (this.#reach === undefined) this.#warnWhenSeveral(cluster);
   }
 
   /** The gateway begins to stop. */
@@ -71,8 +93,17 @@ export class ClusterPart implements Part {
   /** Its membership ends with the store. */
   async drain(): Promise<void> {}
 
-  #wayOut(): NodeWay {
-    if (this.way !== undefined) return this.way;
-    throw new UnavailableError('this node has no node.address, so it cannot reach the others', 1);
+  /** Once: without an address sessions stay where they began. */
+  #warnWhenSeveral({ membership, name }: Cluster): void {
+    const look = () => {
+      if (membership.members.length < 2) return;
+      unwatch();
+      this.#log.warn(
+        { node: name, nodes: membership.members.map((member) => member.name) },
+        'several gateways work on the database and node.address is not set: sessions of this one are not served by the others, nor theirs here',
+      );
+    };
+    const unwatch = membership.watch({ onMembers: look });
+    look();
   }
 }

@@ -52,10 +52,7 @@ export class ServerPlacement {
     this.#askAgainMs = askAgainMs;
   }
 
-  /**
-   * Resolves when it is known where the server runs; `isGivenUp` ends the wait. Rejects with StoppedError then, and with
-   * UnavailableError where it runs at a node that no other can reach.
-   */
+  /** Resolves when it is known where the server runs; `isGivenUp` ends the wait, and then it rejects with StoppedError. */
   async place(server: string, whenLost: WhenLost, isGivenUp: () => boolean): Promise<Place> {
     this.#stopWatching ??= this.#cluster().membership.watch({
       onLost: () => this.#loseAll(),
@@ -117,11 +114,6 @@ export class ServerPlacement {
     const holder = await leases.holder(name).catch(() => undefined);
     const member = membership.members.find(({ epoch }) => epoch === holder?.node);
     if (holder === undefined || member === undefined || member.epoch === membership.epoch) return undefined;
-    if (member.address === '')
-      throw new UnavailableError(
-        `server ${server} runs at node ${member.name}, which has no node.address by which others could reach it`,
-        1,
-      );
     return { member, epoch: holder.epoch };
   }
 

@@ -1,6 +1,7 @@
 // The gateway as a library: servers, client sessions and the way between them, without any front end. A front end
 // hands messages in and gets them back through an Outlet; src/http does so for HTTP.
 
+import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../../config/catalog/catalog-schema.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';
@@ -141,7 +142,7 @@ export class Gateway {
       onFailed: (error) => this.root.send({ type: 'part.failed', part: this.store.name, error }),
     });
     this.cluster = options.cluster;
-    this.cluster?.attach(this.store);
+    this.cluster?.attach(this.store, log);
     const servers = () => this.servers.all();
     this.aggregate = new Aggregate(servers, () => this.#revision);
     const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];
@@ -161,6 +162,7 @@ export class Gateway {
       log,
       onEnd: (session) => this.release(session),
       profiles: () => this.profiles.all(),
+      newId: () => this.cluster?.reach?.sealed.newSessionId() ?? randomUUID(),
     });
     this.router = new MessageRouter(this);
     this.#serverFactory = new ServerFactory({

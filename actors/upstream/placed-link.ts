@@ -3,7 +3,7 @@
 //
 // PLL1  L1 and L2 hold as for any link; its place is given back when what it links to has ended, and not before.
 
-import type { PlacedThere, ServerPlacement } from '../cluster/server-placement.ts';
+import type { Place, PlacedThere, ServerPlacement } from '../cluster/server-placement.ts';
 import { ConnectionLostError, type GatewayError, StoppedError, UpstreamProtocolError } from '../errors.ts';
 import type { CallId, Link, LinkEvents, Trace } from './link.ts';
 
@@ -21,7 +21,7 @@ export interface PlacedLinkOptions {
 export class PlacedLink implements Link {
   readonly #options: PlacedLinkOptions;
   #inner: Link | undefined;
-  #node: string | undefined;
+  #place: Place | undefined;
   #state: 'open' | 'closing' | 'ended' = 'open';
   /** Overrides what the link itself says of its end. */
   #reason: GatewayError | undefined;
@@ -31,7 +31,7 @@ export class PlacedLink implements Link {
   }
 
   get node(): string | undefined {
-    return this.#node;
+    return this.#place?.name;
   }
 
   get pid(): number | undefined {
@@ -59,11 +59,8 @@ export class PlacedLink implements Link {
     const isGivenUp = () => this.#state !== 'open';
     try {
       const place = await placement.place(server, (reason) => this.#lose(reason), isGivenUp);
-      if (isGivenUp()) {
-        place.release();
-        throw new StoppedError(`the link to server ${server} is closed`);
-      }
-      this.#node = place.name;
+      this.#place = place;
+      if (isGivenUp()) throw new StoppedError(`the link to server ${server} is closed`);
       const whenEnded: LinkEvents = {
         ...events,
         onUndelivered: (call, error, wasCarriedOut) => {
@@ -71,10 +68,7 @@ export class PlacedLink implements Link {
           events.onUndelivered(call, error, wasCarriedOut && !isMisdirected);
           if (isMisdirected) this.#lose(new ConnectionLostError(`server ${server} runs elsewhere by now`));
         },
-        onEnd: (error) => {
-          place.release();
-          this.#end(this.#reason ?? error);
-        },
+        onEnd: (error) => this.#end(this.#reason ?? error),
       };
       this.#inner = place.there === undefined ? makeHere(whenEnded) : makeThere(whenEnded, place.there);
     } catch (error) {
@@ -118,7 +112,9 @@ export class PlacedLink implements Link {
     this.kill();
   }
 
+  /** May come before there is a place: whoever asked for one gives it back then. */
   #end(error: GatewayError): void {
+    this.#place?.release();
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     this.#options.events.onEnd(error);

@@ -1,8 +1,10 @@
 // Makes the links of servers that run once in the whole cluster. To another node they lead as to any remote server: it is a gateway, and
 // serves MCP at /mcp/:id.
 
-import { LEASE_EPOCH_HEADER, type NodeWay } from '../cluster/node-way.ts';
+import type { Member } from '../cluster/cluster.ts';
+import { type NodeWay, nodeHeaders } from '../cluster/node-ways.ts';
 import type { ServerPlacement } from '../cluster/server-placement.ts';
+import { UnavailableError } from '../errors.ts';
 import { isAnswerTo, type MakePlacedLink } from './make-link.ts';
 import { PlacedLink } from './placed-link.ts';
 import { HttpLink } from './streamable-http/http-link.ts';
@@ -10,11 +12,11 @@ import { ModernHttpLink } from './streamable-http/modern-http-link.ts';
 
 export interface PlacedLinksOptions {
   readonly placement: Pick<ServerPlacement, 'place'>;
-  /** Throws UnavailableError where there is none. */
-  readonly way: () => NodeWay;
+  /** Undefined where this node has no address, or that one. */
+  readonly wayTo: (member: Member) => NodeWay | undefined;
 }
 
-export function placedLinks({ placement, way }: PlacedLinksOptions): MakePlacedLink {
+export function placedLinks({ placement, wayTo }: PlacedLinksOptions): MakePlacedLink {
   return (era, events, context, makeOwn) => {
     const { server, maxMessageBytes, redactor, inputSchemaOf } = context;
     return new PlacedLink({
@@ -23,11 +25,16 @@ export function placedLinks({ placement, way }: PlacedLinksOptions): MakePlacedL
       events,
       makeHere: makeOwn,
       makeThere: (own, { member, epoch }) => {
-        const { origin, headers, tls } = way().to(member);
+        const way = wayTo(member);
+        if (way === undefined)
+          throw new UnavailableError(
+            `server ${server} runs at node ${member.name}; without node.address at both this one cannot reach it`,
+            1,
+          );
         const options = {
-          url: new URL(`/mcp/${encodeURIComponent(server)}`, origin),
-          headers: { ...headers, [LEASE_EPOCH_HEADER]: String(epoch) },
-          tls,
+          url: new URL(`/mcp/${encodeURIComponent(server)}`, way.url),
+          headers: { ...way.headers, [nodeHeaders.epoch]: String(epoch) },
+          tls: way.tls,
           maxMessageBytes,
           redactor,
           isAnswerTo,

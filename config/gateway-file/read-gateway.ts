@@ -12,6 +12,7 @@ import { daemonListenAddr, isDaemonForm, withAllOnTop, withoutPlatforms } from '
 import { authHabits, gatewayHabits } from './gateway-habits.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
+import { checkNode, withAbsoluteFiles } from './node-checks.ts';
 import { checkProviderAddresses } from './provider-checks.ts';
 
 /** Without `platforms`. Relative paths are relative to the folder of `file`. With problems reported the result is a best effort. */
@@ -33,12 +34,14 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
   checkShellKeys(reader, own);
   checkProviderAddresses(reader, written.providers);
   checkAuth(reader, config);
+  checkNode(reader, config);
   if (written.api_key === '') checkEmptyKey(reader, root);
   const folder = dirname(file);
   return {
     ...config,
     catalog_path: catalogPath(reader, config, folder, isDaemon),
     state_dir: config.state_dir && resolve(folder, config.state_dir),
+    node: withAbsoluteFiles(config.node, folder),
     allowed_hosts: config.allowed_hosts?.map((host) => host?.toLowerCase()),
     allowed_origins: config.allowed_origins?.map((origin) => origin && asBrowsersWriteIt(origin)),
     spec: withAbsoluteFolders(config.spec, folder),
@@ -155,6 +158,7 @@ function checkShellKeys(reader: SchemaReader, root: YamlTree): void {
   const providers = memberOf(root, 'providers');
   const keys = [
     { path: 'api_key', key: memberOf(root, 'api_key') },
+    { path: 'node.secret', key: memberOf(memberOf(root, 'node'), 'secret') },
     ...(providers?.kind === 'map' ? providers.pairs : []).map(({ key, value }) => ({
       path: joinPath(joinPath('providers', key), 'api_key'),
       key: memberOf(value, 'api_key'),

@@ -2,6 +2,7 @@
 // share.
 
 import * as Type from 'typebox';
+import { listenAddrPattern } from './listen-addr.ts';
 
 const postgresSchema = Type.Object(
   {
@@ -31,6 +32,25 @@ export const storeSchema = Type.Object(
   },
 );
 
+const hostAndPort = (description: string) =>
+  Type.Optional(
+    Type.String({
+      description,
+      pattern: listenAddrPattern,
+      patternErrorMessage: 'host:port, such as 10.0.0.5:7000 or [fd00::5]:7000',
+      shownAs: 'name',
+    }),
+  );
+
+const file = (description: string) =>
+  Type.String({
+    description,
+    minLength: 1,
+    pattern: '^[^\\0]*$',
+    patternErrorMessage: 'a path',
+    shownAs: 'name',
+  });
+
 export const nodeSchema = Type.Object(
   {
     name: Type.Optional(
@@ -40,6 +60,31 @@ export const nodeSchema = Type.Object(
         pattern: '^[A-Za-z0-9._-]{1,63}$',
         patternErrorMessage: 'up to 63 letters, digits, dots, dashes or underscores',
       }),
+    ),
+    address: hostAndPort(
+      'Where the other gateways reach this one, host:port, and where it listens for them alone. Without it sessions stay with the gateway that began them.',
+    ),
+    bind: hostAndPort('Where to listen for the others, where that is not address itself.'),
+    secret: Type.Optional(
+      Type.String({
+        description: `The same at all gateways of a database: by it they know each other, and ids of sessions are sealed. Needed with address. Write it as a reference: \${CLUSTER_SECRET}.`,
+        pattern: '^\\S.{14,1022}\\S$',
+        patternErrorMessage: 'at least 16 characters on one line, without spaces at either end',
+        writeOnly: true,
+      }),
+    ),
+    tls: Type.Optional(
+      Type.Object(
+        {
+          cert: file('Certificate of this gateway, PEM, for the host of its address; relative to this file.'),
+          key: file('Its private key, PEM.'),
+          ca: file('Who signs the certificates of the gateways, PEM.'),
+        },
+        {
+          description:
+            'Certificates between the gateways, at both ends; without it they encrypt by a key made of the secret. At all of them or at none.',
+        },
+      ),
     ),
   },
   { description: 'This gateway as one of several on one PostgreSQL.', default: {} },

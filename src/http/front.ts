@@ -11,7 +11,7 @@ import type { Address, OpenListener } from '../../actors/automation/triggers/web
 import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part } from '../../actors/gateway/life.ts';
-import { isRefusal, type Verdict } from '../../actors/principal.ts';
+import { isRefusal, type Principal, type Verdict } from '../../actors/principal.ts';
 import { listenSetting } from '../../config/gateway-file/daemon-form.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { isLoopback, parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
@@ -28,6 +28,7 @@ import { Readers } from './listener/readers.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './listener/seam.ts';
 import { ExchangeContext } from './mcp/exchange-context.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
+import type { NodesFront } from './nodes/nodes-front.ts';
 import { OriginGuard } from './origin-guard.ts';
 import type { RouteContext } from './route-context.ts';
 import { fail, type Route, routeOf } from './routes.ts';
@@ -61,6 +62,8 @@ export class Front implements Part {
   #guard: OriginGuard | undefined;
   /** Set where there are triggers. */
   triggers: TriggersFront | undefined;
+  /** Set where other nodes can reach this one. */
+  nodes: NodesFront | undefined;
   #unproven = BodyBudget.for(0);
 
   constructor(options: FrontOptions) {
@@ -126,7 +129,7 @@ export class Front implements Part {
       maxBodyBytes: config.limits.body_bytes,
       readers: Readers.for(config.limits.message_bytes),
       handler: (request, reply) => this.#handle(request, reply),
-      onFault: this.#onFault,
+      onFault: this.reportFault,
       setting: this.#options.addressSetting ?? listenSetting(config),
       ...(prefer === undefined ? {} : { prefer }),
     });
@@ -154,7 +157,7 @@ export class Front implements Part {
         context.error(404, 'there is no webhook at this path');
         return undefined;
       },
-      onFault: this.#onFault,
+      onFault: this.reportFault,
       setting: 'port',
       ...(this.#options.prefer === undefined ? {} : { prefer: this.#options.prefer }),
     });
@@ -191,6 +194,7 @@ export class Front implements Part {
       gateway,
       heartbeat: this.#heartbeat,
       triggers: this.triggers,
+      nodes: this.nodes,
       reload: () => this.#options.reload(),
     };
   }
@@ -219,7 +223,7 @@ export class Front implements Part {
     });
   }
 
-  readonly #onFault = (error: unknown): void => {
+  readonly reportFault = (error: unknown): void => {
     this.gateway.log.error(
       { reason: String((error as Error)?.stack ?? error) },
       'a request failed by a fault',
@@ -250,7 +254,26 @@ export class Front implements Part {
       openFrontDoor(context, this.#inspector !== undefined);
       return undefined;
     }
-    const verdict = this.#identification.of(headers);
+    return this.#identify(route, context);
+  }
+
+  /** A request that another node passes on: that one has looked at Host and Origin. `principal`: the node asks for itself. */
+  readonly takeFromNode = (
+    request: HttpRequest,
+    reply: HttpReply,
+    principal?: Principal,
+  ): BodyHandler | undefined => {
+    const context = new ExchangeContext(request, reply);
+    context.isFromNode = true;
+    const route = routeOf(request.path);
+    return principal === undefined
+      ? this.#identify(route, context)
+      : this.#identified(principal, route, context);
+  };
+
+  #identify(route: Route | undefined, context: ExchangeContext): BodyHandler | undefined {
+    const { request, reply } = context;
+    const verdict = this.#identification.of(request.headers);
     if (!(verdict instanceof Promise)) return this.#identified(verdict, route, context);
     reply.limitBody(this.#unproven);
     return whenKnown(

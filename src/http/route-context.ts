@@ -2,6 +2,7 @@
 
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Heartbeat } from './mcp/heartbeat.ts';
+import type { Elsewhere } from './nodes/elsewhere.ts';
 import type { TriggersFront } from './triggers-front.ts';
 
 export interface RouteContext {
@@ -10,6 +11,8 @@ export interface RouteContext {
   readonly heartbeat: Heartbeat;
   /** Where there are triggers. */
   readonly triggers: Pick<TriggersFront, 'figures' | 'hasNoRoom'> | undefined;
+  /** Where other nodes can be reached, which may have what is asked for. */
+  readonly nodes: Elsewhere | undefined;
   /** Reads the configuration again and applies it, and gives what has changed; throws ConfigError. */
   reload(): Promise<object>;
 }

@@ -85,8 +85,8 @@ const mcp = byMethod({
   },
   DELETE: (routes, context, id) => {
     const endpoint = endpointOf(routes, context, id);
-    if (endpoint !== null) remove(routes, context, endpoint);
-    return undefined;
+    if (endpoint === null) return undefined;
+    return () => remove(routes, context, endpoint);
   },
 });
 

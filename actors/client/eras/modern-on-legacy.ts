@@ -232,14 +232,15 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
   #suspend(): void {
     const exchange = this.#exchange;
     if (exchange === undefined) return;
-    const requestState = this.#suspended.suspend(this);
-    if (requestState === undefined) {
+    const name = this.#suspended.suspend(this);
+    if (name === undefined) {
       const reason = 'the gateway is stopping';
       this.#questions?.refuseAll(reason);
       exchange.fail(new StoppedError(`${reason}, and waits for no input of clients any more`));
       this.#call?.cancel(reason);
       return;
     }
+    const requestState = exchange.modernResult?.states?.wrap(name) ?? name;
     this.#call?.suspend();
     this.suspendedAt = performance.now();
     this.#exchange = undefined;

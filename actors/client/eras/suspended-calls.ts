@@ -101,12 +101,7 @@ export class SuspendedCalls {
       place.call.server !== server ||
       place.call.digest !== requestDigest(envelope, principal)
     ) {
-      throw new RpcFault(
-        rpcCodes.invalidParams,
-        'requestState is unknown, has expired or given way to newer ones, was used before, or belongs to another request; ' +
-          'send the request anew',
-        envelope.rawId,
-      );
+      throw unknownState(envelope.rawId);
     }
     this.#places.delete(state);
     this.#leave(place);
@@ -123,6 +118,16 @@ export class SuspendedCalls {
       place.call.expire();
     }
   }
+}
+
+/** Nobody waits for the retry any more. */
+export function unknownState(rawId: string): RpcFault {
+  return new RpcFault(
+    rpcCodes.invalidParams,
+    'requestState is unknown, has expired or given way to newer ones, was used before, or belongs to another request; ' +
+      'send the request anew',
+    rawId,
+  );
 }
 
 const ofTheRetryOnly = new Set(['_meta', 'inputResponses', 'requestState']);

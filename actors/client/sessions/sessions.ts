@@ -42,6 +42,8 @@ export interface SessionsOptions {
   readonly onEnd: (session: ClientSession) => void;
   /** Those there are. */
   readonly profiles?: () => Iterable<Profile>;
+  /** Nobody can guess what it gives. @default randomUUID */
+  readonly newId?: () => string;
 }
 
 export class Sessions {
@@ -103,7 +105,7 @@ export class Sessions {
     this.#admit();
     const session = new ClientSession({
       ...options,
-      id: randomUUID(),
+      id: this.#options.newId?.() ?? randomUUID(),
       replays: this.#replays,
       onParting: (parted, server, why, error) => this.#onParting(parted, server, why, error),
     });

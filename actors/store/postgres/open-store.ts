@@ -22,7 +22,7 @@ export const openStore: OpenStore = async (
     maxWaiting: deliveries.max_waiting,
     node: {
       name,
-      address: '',
+      address: node.address ?? '',
       watcher: {
         onLost: () =>
           log.warn({ node: name }, 'the database was away for too long: what ran here is given to others'),

@@ -29,7 +29,7 @@ export interface Destination {
   /** What the certificate must be for. */
   readonly serverName: string;
   readonly connectTimeoutMs: number;
-  /** What both sides prove themselves by, where it is not the usual certificates. */
+  /** Keys or certificates of ours, where the other side is to know us by them. */
   readonly tls?: ConnectionOptions | undefined;
 }
 
@@ -99,7 +99,8 @@ export class HttpConnection implements ResponseReader {
     this.#connectTimer = setTimeout(() => {
       this.#break(new Error(`no connection within ${connectTimeoutMs} ms`));
     }, connectTimeoutMs);
-    if (isTls)
+    // Who is known by keys shows them each time.
+    if (isTls && tls === undefined)
       socket.on('session', (session: Buffer) => {
         owner.tlsSession = session;
       });
@@ -142,6 +143,15 @@ export class HttpConnection implements ResponseReader {
     }
     user.onConnected();
     this.#write(head, body);
+  }
+
+  /** Reads nothing until `resume`: whoever takes what is read cannot keep up. */
+  pause(): void {
+    this.#reader.pause();
+  }
+
+  resume(): void {
+    if (!this.#isDestroyed) this.#reader.resume();
   }
 
   /** Ends it; who uses it hears nothing more. */

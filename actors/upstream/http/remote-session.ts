@@ -37,7 +37,7 @@ export interface RemoteOptions {
   /** Whether the message is the answer to our request `call`. */
   readonly isAnswerTo: (bytes: Buffer, call: CallId) => boolean;
   readonly connectTimeoutMs?: number | undefined;
-  /** See Destination. */
+  /** Keys or certificates of ours, where the server is to know us by them. */
   readonly tls?: ConnectionOptions | undefined;
   readonly events: LinkEvents;
 }
@@ -92,7 +92,10 @@ export class RemoteSession {
       if (!RESERVED.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
     }
     this.#headers = { ...headers, 'accept-encoding': 'identity' };
-    this.#target = { pool: new ConnectionPool(destinationOf(url, headers, connectTimeoutMs)), redactor };
+    this.#target = {
+      pool: new ConnectionPool(destinationOf(url, headers, connectTimeoutMs, options.tls)),
+      redactor,
+    };
   }
 
   get queuedBytes(): number {
@@ -200,6 +203,7 @@ function destinationOf(
   url: URL,
   headers: Readonly<Record<string, string>>,
   connectTimeoutMs: number,
+  tls: ConnectionOptions | undefined,
 ): Destination {
   const isTls = url.protocol === 'https:';
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port);
@@ -209,6 +213,7 @@ function destinationOf(
     port,
     serverName: hostOf(headers.host ?? url.host),
     connectTimeoutMs,
+    tls,
   };
 }
 

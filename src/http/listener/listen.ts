@@ -51,7 +51,11 @@ function probe({ host, port }: ListenerOptions): Promise<unknown> {
   });
 }
 
-function refusal({ host, port, setting = 'listen_addr' }: ListenOptions, cause: unknown): Error {
+/** Why an address cannot be listened on, in words that name the setting. */
+export function refusal(
+  { host, port, setting = 'listen_addr' }: Pick<ListenOptions, 'host' | 'port' | 'setting'>,
+  cause: unknown,
+): Error {
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
   switch (code) {

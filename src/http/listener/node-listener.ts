@@ -1,8 +1,14 @@
 // The filling of the seam on node:http, for every Node that has no addon of uWebSockets.js. Limits and timeouts
 // are set to what the other filling has built in, so that the gateway behaves alike on both.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { Deadlines } from '../../../actors/deadlines.ts';
 import { BodyBudget } from '../body/body-budget.ts';
 import type { IncomingBody } from '../body/incoming-body.ts';
@@ -20,11 +26,26 @@ import {
   MAX_HEADER_BYTES,
 } from './seam.ts';
 
-/** Rejects with the system's error when the address is refused. */
-export async function listenNode(options: ListenerOptions, fallbackReason?: string): Promise<Listener> {
-  const listener = new NodeListener(options, fallbackReason);
+/** The servers beneath: connections come in at `gate`, which is `http` itself where nothing stands before that. */
+export interface ServersBeneath {
+  readonly http: Server;
+  readonly gate: NetServer;
+}
+
+/** Rejects with the system's error when the address is refused. `make` gives other servers than a plain one. */
+export async function listenNode(
+  options: ListenerOptions,
+  fallbackReason?: string,
+  make: (settings: ServerOptions) => ServersBeneath = plainServer,
+): Promise<Listener> {
+  const listener = new NodeListener(options, fallbackReason, make);
   await listener.start();
   return listener;
+}
+
+function plainServer(settings: ServerOptions): ServersBeneath {
+  const http = createServer(settings);
+  return { http, gate: http };
 }
 
 class NodeRequest implements HttpRequest {
@@ -69,6 +90,7 @@ class NodeListener implements Listener, ReplyOwner {
   readonly kind = 'node:http';
   readonly fallbackReason: string | undefined;
   readonly #server: Server;
+  readonly #gate: NetServer;
   readonly readers: Readers;
   readonly #options: ListenerOptions;
   readonly #bodies: BodyBudget;
@@ -78,14 +100,18 @@ class NodeListener implements Listener, ReplyOwner {
   readonly #condemned = new WeakSet<Socket>();
   #open = 0;
 
-  constructor(options: ListenerOptions, fallbackReason: string | undefined) {
+  constructor(
+    options: ListenerOptions,
+    fallbackReason: string | undefined,
+    make: (settings: ServerOptions) => ServersBeneath,
+  ) {
     this.#options = options;
     this.#bodies = options.bodies ?? BodyBudget.for(options.maxBodyBytes);
     this.readers = options.readers ?? Readers.for(options.maxBodyBytes);
     this.#bodyDeadlines = new Deadlines(options.bodyTimeoutMs ?? BODY_TIMEOUT_MS);
     this.#port = options.port;
     this.fallbackReason = fallbackReason;
-    this.#server = createServer({
+    const { http, gate } = make({
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: IDLE_TIMEOUT_MS,
       keepAliveTimeout: IDLE_TIMEOUT_MS,
@@ -93,9 +119,12 @@ class NodeListener implements Listener, ReplyOwner {
       // The deadline of a body is kept by IncomingBody, which lets the routes answer.
       requestTimeout: 0,
     });
+    this.#server = http;
+    this.#gate = gate;
     this.#server.on('request', (raw, res) => this.#onRequest(raw, res));
     // Each request pipelined on a connection listens to its socket, and nothing else bounds their number.
-    this.#server.on('connection', (socket) => socket.setMaxListeners(0));
+    for (const event of ['connection', 'secureConnection'])
+      this.#server.on(event, (socket: Socket) => socket.setMaxListeners(0));
   }
 
   get address(): { readonly host: string; readonly port: number } {
@@ -108,7 +137,7 @@ class NodeListener implements Listener, ReplyOwner {
 
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const server = this.#server;
+      const server = this.#gate;
       server.once('error', reject);
       server.listen({ host: this.#options.host, port: this.#options.port, exclusive: true }, () => {
         server.off('error', reject);
@@ -121,11 +150,11 @@ class NodeListener implements Listener, ReplyOwner {
   }
 
   stopListening(): void {
-    this.#server.close();
+    this.#gate.close();
   }
 
   close(): void {
-    this.#server.close();
+    this.#gate.close();
     this.#server.closeAllConnections();
   }
 

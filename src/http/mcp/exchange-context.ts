@@ -24,6 +24,8 @@ export class ExchangeContext {
   readonly requestId: string;
   /** Who asks, once that is known. */
   principal: Principal = anonymous;
+  /** Another node has passed it on, and it goes no further. */
+  isFromNode = false;
   #traceparent: string | undefined;
   /** Set when the origin is allowed: sent with every answer. */
   corsHeaders: HeaderList = none;

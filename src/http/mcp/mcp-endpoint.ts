@@ -3,6 +3,7 @@
 // that belong to no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
 
 import { isModern, readCaller } from '../../../actors/client/eras/modern-caller.ts';
+import { unknownState } from '../../../actors/client/eras/suspended-calls.ts';
 import { type Endpoint, profileAt, serverAt } from '../../../actors/client/profiles/profile.ts';
 import { parseEventId } from '../../../actors/client/sessions/replay-ring.ts';
 import type { ClientSession } from '../../../actors/client/sessions/session.ts';
@@ -40,9 +41,14 @@ export function post(
 ): void {
   const envelope = readBody(context, body, routes.gateway.config.limits.body_bytes);
   if (envelope === undefined) return;
+  const { nodes } = routes;
   try {
-    if (envelope.kind === 'request' && routes.gateway.isDraining) throw draining();
-    if (isModern(envelope)) {
+    const isStateless = isModern(envelope);
+    if (isStateless && isRetryElsewhere(routes, context, envelope)) return;
+    // What belongs to a session is for the node that has it, also while this one stops.
+    const isOfSession = nodes !== undefined && !isStateless && envelope.method !== 'initialize';
+    if (envelope.kind === 'request' && routes.gateway.isDraining && !isOfSession) throw draining();
+    if (isStateless) {
       postModern(routes, context, endpoint, envelope);
       return;
     }
@@ -173,12 +179,30 @@ function sessionOf(
   }
   const profile = profileAt(endpoint);
   const server = serverAt(endpoint);
-  const session = routes.gateway.sessions.find(id, server?.id, context.principal, profile);
+  const { gateway, nodes } = routes;
+  const session = gateway.sessions.find(id, server?.id, context.principal, profile);
+  // The client has to initialize anew; 404 is what tells it so.
+  const gone = () => context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);
   if (session === undefined) {
-    // The client has to initialize anew; 404 is what tells it so.
-    context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);
+    if (nodes?.takeForSession(id, { context, envelope, body: envelope?.bytes, gone }) !== true) gone();
+    return undefined;
   }
-  return session;
+  const begins = envelope === undefined ? context.request.method === 'GET' : envelope.kind === 'request';
+  if (nodes === undefined || !gateway.isDraining || !begins) return session;
+  // It may do so at another node, now.
+  gone();
+  return undefined;
+}
+
+/** Whether another node takes it, which has the call that waits for it. */
+export function isRetryElsewhere(
+  { nodes }: RouteContext,
+  context: ExchangeContext,
+  envelope: Envelope,
+): boolean {
+  if (nodes === undefined || envelope.kind !== 'request') return false;
+  const gone = () => context.rpcFault(unknownState(envelope.rawId), 200);
+  return nodes.takeRetry({ context, envelope, body: envelope.bytes, gone });
 }
 
 function answerError(context: ExchangeContext, error: unknown, envelope: Envelope | undefined): void {

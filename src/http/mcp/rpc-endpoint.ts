@@ -10,6 +10,7 @@ import { isJson } from '../listener/framing.ts';
 import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';
 import { closing, type ExchangeContext } from './exchange-context.ts';
+import { isRetryElsewhere } from './mcp-endpoint.ts';
 import { checkMirrorHeaders } from './mirror-headers.ts';
 import { JsonOutlet } from './post-outlet.ts';
 
@@ -50,6 +51,7 @@ export function rpc(routes: RouteContext, context: ExchangeContext, body: Buffer
       context.empty(202);
       return;
     }
+    if (isModern(envelope) && isRetryElsewhere(routes, context, envelope)) return;
     if (routes.gateway.isDraining)
       throw new StoppedError('the gateway is stopping and takes no new requests');
     const server = routes.gateway.server(context.request.headers['x-mcp-server'] ?? '');

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ClusterPart } from '../../../../actors/cluster/cluster-part.ts';
+import { silentLog } from '../../../../actors/log.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
 
@@ -18,8 +19,8 @@ test('a process is found by its instance under each of its memberships, and says
       url,
       node: { name, address: `${name}:1`, ttlMs: 1_000 },
     });
-    const part = new ClusterPart('1.2.3');
-    part.attach({ open: async () => store });
+    const part = new ClusterPart({ version: '1.2.3', node: {} });
+    part.attach({ open: async () => store }, silentLog);
     await part.boot();
     return { store, membership, part };
   };

@@ -1,0 +1,12 @@
+// Keys made of the secret of a cluster, one for each purpose, so that none of them tells another, or the secret.
+
+import { hkdfSync } from 'node:crypto';
+
+const KEY_BYTES = 32;
+const SALT = 'actor-gateway cluster';
+
+export type Purpose = 'connections' | 'bearer' | 'instances';
+
+export function derivedKey(secret: string, purpose: Purpose): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, SALT, purpose, KEY_BYTES));
+}

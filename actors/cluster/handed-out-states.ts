@@ -1,0 +1,42 @@
+// States of calls that wait for their client, as clients of a cluster have them: each says, sealed, which process handed it out, so
+// that a retry finds it through any node. Within the process they are what they were.
+
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { memberOf } from '../jsonrpc/members.ts';
+import { readClientMessage } from '../jsonrpc/read-message.ts';
+import { type Edit, holds, rawJson, replacing, splice } from '../jsonrpc/span.ts';
+import type { SealedInstances } from './sealed-instances.ts';
+
+const STATE = 'requestState';
+
+export class HandedOutStates {
+  readonly #sealed: SealedInstances;
+  readonly #instance: string;
+
+  constructor(sealed: SealedInstances, instance: string) {
+    this.#sealed = sealed;
+    this.#instance = instance;
+  }
+
+  /** What to change in an answer that hands a state out. */
+  edits(answer: Envelope): Edit[] {
+    if (answer.result === undefined || !holds(answer.message, STATE)) return [];
+    const span = memberOf(answer.bytes, answer.result, STATE);
+    const state = span && answer.parse(span);
+    if (span === undefined || typeof state !== 'string') return [];
+    return [replacing(span, rawJson(this.#sealed.wrapState(state)))];
+  }
+
+  wrap(state: string): string {
+    return this.#sealed.wrapState(state);
+  }
+
+  /** A retry with the state as it was, where this process has handed it out. */
+  plain(request: Envelope): Envelope {
+    const state = request.paramText(STATE);
+    const span = request.param(STATE);
+    const opened = state === undefined ? undefined : this.#sealed.openState(state);
+    if (span === undefined || opened?.instance !== this.#instance) return request;
+    return readClientMessage(splice(request.bytes, [replacing(span, rawJson(opened.state))]));
+  }
+}
