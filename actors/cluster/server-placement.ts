@@ -52,13 +52,21 @@ export class ServerPlacement {
     this.#askAgainMs = askAgainMs;
   }
 
-  /** Resolves when it is known where the server runs; `isGivenUp` ends the wait, and then it rejects with StoppedError. */
-  async place(server: string, whenLost: WhenLost, isGivenUp: () => boolean): Promise<Place> {
+  /**
+   * Resolves when it is known where the server runs. Rejects with StoppedError when `isGivenUp`, and with UnavailableError where it
+   * is not known after `patienceMs`: the database is away, say.
+   */
+  async place(
+    server: string,
+    whenLost: WhenLost,
+    isGivenUp: () => boolean,
+    patienceMs: number,
+  ): Promise<Place> {
     this.#stopWatching ??= this.#cluster().membership.watch({
       onLost: () => this.#loseAll(),
       onMembers: (members) => this.#loseGone(members),
     });
-    for (;;) {
+    for (const until = performance.now() + patienceMs; ; ) {
       if (isGivenUp()) {
         this.#letGo(server, this.#held.get(server));
         throw new StoppedError(`server ${server} is no longer wanted`);
@@ -67,6 +75,7 @@ export class ServerPlacement {
       if (held?.lease.isHeld) return this.#join(server, held, whenLost);
       const there = await this.#ask(server);
       if (there !== undefined) return this.#link(there, whenLost);
+      if (performance.now() > until) throw this.#unplaced(server);
       if (this.#held.get(server)?.lease.isHeld !== true) await elapse(this.#askAgainMs);
     }
   }
@@ -75,6 +84,13 @@ export class ServerPlacement {
   holds(server: string, epoch: number): boolean {
     const lease = this.#held.get(server)?.lease;
     return lease !== undefined && lease.epoch === epoch && lease.isHeld;
+  }
+
+  #unplaced(server: string): UnavailableError {
+    const why = this.#cluster().membership.isMember
+      ? `it is not known at which node server ${server} runs`
+      : `this node has lost touch with the database, which says where server ${server} may run`;
+    return new UnavailableError(why, 1);
   }
 
   #join(server: string, held: Held, whenLost: WhenLost): Place {

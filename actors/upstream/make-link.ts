@@ -34,6 +34,7 @@ export interface LinkContext {
 
 /** Makes the link to a server that runs once in the whole cluster; `makeOwn` makes that of this node's own. */
 export type MakePlacedLink = (
+  entry: ServerEntry,
   era: Era,
   events: LinkEvents,
   context: LinkContext,
@@ -45,7 +46,7 @@ export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, conte
   const { makePlaced } = context;
   return entry.placement === 'node' || makePlaced === undefined
     ? makeOwn(events)
-    : makePlaced(era, events, context, makeOwn);
+    : makePlaced(entry, era, events, context, makeOwn);
 }
 
 function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {

@@ -12,6 +12,8 @@ export const MISDIRECTED = 421;
 
 export interface PlacedLinkOptions {
   readonly server: string;
+  /** How long it may take to find out where the server runs. */
+  readonly patienceMs: number;
   readonly placement: Pick<ServerPlacement, 'place'>;
   readonly events: LinkEvents;
   makeHere(events: LinkEvents): Link;
@@ -55,20 +57,20 @@ export class PlacedLink implements Link {
   }
 
   async open(): Promise<void> {
-    const { server, placement, events, makeHere, makeThere } = this.#options;
+    const { server, placement, events, patienceMs, makeHere, makeThere } = this.#options;
     const isGivenUp = () => this.#state !== 'open';
     try {
-      const place = await placement.place(server, (reason) => this.#lose(reason), isGivenUp);
+      const place = await placement.place(server, (reason) => this.#lose(reason), isGivenUp, patienceMs);
       this.#place = place;
       if (isGivenUp()) throw new StoppedError(`the link to server ${server} is closed`);
       const whenEnded: LinkEvents = {
         ...events,
         onUndelivered: (call, error, wasCarriedOut) => {
           const isMisdirected = error instanceof UpstreamProtocolError && error.status === MISDIRECTED;
-          events.onUndelivered(call, error, wasCarriedOut && !isMisdirected);
+          events.onUndelivered(call, this.#shown(error), wasCarriedOut && !isMisdirected);
           if (isMisdirected) this.#lose(new ConnectionLostError(`server ${server} runs elsewhere by now`));
         },
-        onEnd: (error) => this.#end(this.#reason ?? error),
+        onEnd: (error) => this.#end(this.#reason ?? this.#shown(error)),
       };
       this.#inner = place.there === undefined ? makeHere(whenEnded) : makeThere(whenEnded, place.there);
     } catch (error) {
@@ -110,6 +112,24 @@ export class PlacedLink implements Link {
   #lose(reason: GatewayError): void {
     this.#reason ??= reason;
     this.kill();
+  }
+
+  /** What clients are told says which node it is, and not where that listens. */
+  #shown(error: GatewayError): GatewayError {
+    const { there, name } = this.#place ?? {};
+    if (there === undefined) return error;
+    const node = `node ${name}, at which server ${this.#options.server} runs,`;
+    if (error instanceof ConnectionLostError)
+      return new ConnectionLostError(`the connection to ${node} was lost before the answer came`, {
+        cause: error,
+      });
+    if (!(error instanceof UpstreamProtocolError)) return error;
+    const { status } = error;
+    const what = status === undefined ? 'sent no proper answer' : `answered ${status}`;
+    return new UpstreamProtocolError(`${node} ${what}`, {
+      cause: error,
+      ...(status === undefined ? {} : { status }),
+    });
   }
 
   /** May come before there is a place: whoever asked for one gives it back then. */

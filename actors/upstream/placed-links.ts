@@ -16,11 +16,15 @@ export interface PlacedLinksOptions {
   readonly wayTo: (member: Member) => NodeWay | undefined;
 }
 
+/** Of the time for a start: so that the reason is told, and not that it has run out. */
+const PATIENCE = 0.9;
+
 export function placedLinks({ placement, wayTo }: PlacedLinksOptions): MakePlacedLink {
-  return (era, events, context, makeOwn) => {
+  return (entry, era, events, context, makeOwn) => {
     const { server, maxMessageBytes, redactor, inputSchemaOf } = context;
     return new PlacedLink({
       server,
+      patienceMs: entry.start_timeout_seconds * 1000 * PATIENCE,
       placement,
       events,
       makeHere: makeOwn,

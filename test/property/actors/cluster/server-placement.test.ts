@@ -70,6 +70,7 @@ class Nodes {
     const one: Opened = {
       link: new PlacedLink({
         server: SERVER,
+        patienceMs: 60_000,
         placement,
         events: {
           onMessage: () => {},

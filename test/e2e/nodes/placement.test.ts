@@ -1,0 +1,169 @@
+// A server of `placement: cluster` in front of real gateways on a real PostgreSQL: where it runs, and what becomes of calls when that
+// node is killed, stands still, stops, or the database is away.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as elapse } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../fixtures/automation/automation.ts';
+import { freePort } from '../../fixtures/cluster/gateways-behind.ts';
+import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+
+const puppet = `${import.meta.dirname}/../../fixtures/servers/puppet.mjs`;
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+interface Node extends GatewayProcess {
+  readonly name: string;
+}
+
+const stopped = new Set<Node>();
+afterEach(() => {
+  for (const { pid } of stopped) process.kill(pid, 'SIGCONT');
+  stopped.clear();
+});
+
+/** `mark` stands in the command line of the server's process, so that it is found wherever it runs. */
+async function nodesOf(names: readonly string[], mark: string, entry: object = {}): Promise<Node[]> {
+  const url = await server.newDatabase();
+  return Promise.all(
+    names.map(async (name) => ({
+      name,
+      ...(await startGateway({
+        servers: { one: { command: process.execPath, args: [puppet, mark], placement: 'cluster', ...entry } },
+        settings: {
+          store: { postgres: { url } },
+          node: { name, address: `127.0.0.1:${await freePort()}`, secret: 'a-secret-that-nodes-share' },
+        },
+      })),
+    })),
+  );
+}
+
+interface Answer {
+  readonly result?: { readonly content: readonly { readonly text: string }[] };
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
+async function call({ url }: Node, name: string, args: object = {}): Promise<Answer> {
+  const response = await fetch(`${url}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-mcp-server': 'one' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
+  });
+  return (await response.json()) as Answer;
+}
+
+async function pidAt(node: Node): Promise<number> {
+  const answer = await call(node, 'pid');
+  expect(answer.error).toBeUndefined();
+  return Number(answer.result?.content[0]?.text);
+}
+
+async function placeAt({ url }: Node): Promise<string | null> {
+  const { servers } = (await (await fetch(`${url}/servers`)).json()) as {
+    servers: { node: string | null }[];
+  };
+  return servers[0]?.node ?? null;
+}
+
+/** Processes of the server on this machine. */
+function processesOf(mark: string): number[] {
+  return readdirSync('/proc').flatMap((entry) => {
+    if (!/^\d+$/.test(entry)) return [];
+    try {
+      const words = readFileSync(`/proc/${entry}/cmdline`, 'utf8').split('\0');
+      return words.includes(puppet) && words.includes(mark) ? [Number(entry)] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function holderOf(nodes: readonly Node[], name: string | null): { holder: Node; others: Node[] } {
+  const holder = nodes.find((node) => node.name === name);
+  if (holder === undefined) throw new Error(`the server runs at none of them: ${name}`);
+  return { holder, others: nodes.filter((node) => node !== holder) };
+}
+
+test('it runs once, every node answers with it, and after kill -9 of its node another runs it within its lease', async () => {
+  const nodes = await nodesOf(['a', 'b', 'c'], 'mark-kill');
+  const pids = await Promise.all(nodes.map(pidAt));
+  expect(new Set(pids).size).toBe(1);
+  expect(processesOf('mark-kill')).toEqual([pids[0]]);
+  const places = await Promise.all(nodes.map(placeAt));
+  expect(new Set(places).size).toBe(1);
+  const { holder, others } = holderOf(nodes, places[0] ?? null);
+  const [other] = others as [Node];
+  const interrupted = call(other, 'do', { steps: [{ ms: 20_000 }] });
+  await elapse(300);
+  const killedAt = performance.now();
+  await holder.stop('SIGKILL');
+  expect((await interrupted).error?.message).toMatch(
+    /^(?:the connection to )?node \w, at which (?:server one|the server)/,
+  );
+  const next = await eventually(() => pidAt(other));
+  // Lease 2 s, and a moment to begin; on a machine that is busy.
+  expect(performance.now() - killedAt).toBeLessThan(6_000);
+  expect(next).not.toBe(pids[0]);
+  expect(await Promise.all(others.map(pidAt))).toEqual([next, next]);
+  await eventually(() => expect(processesOf('mark-kill')).toEqual([next]));
+  await Promise.all(others.map((node) => node.stop()));
+  await eventually(() => expect(processesOf('mark-kill')).toEqual([]));
+}, 60_000);
+
+test('a node that stops gives it up at once, and calls under way are answered', async () => {
+  const nodes = await nodesOf(['a', 'b'], 'mark-term');
+  const first = await pidAt(nodes[0] as Node);
+  expect(await pidAt(nodes[1] as Node)).toBe(first);
+  const { holder, others } = holderOf(nodes, await placeAt(nodes[0] as Node));
+  const [other] = others as [Node];
+  const answer = { content: [{ type: 'text', text: 'answered' }] };
+  const slow = call(other, 'do', { steps: [{ ms: 800 }, { answer: JSON.stringify(answer) }] });
+  await elapse(200);
+  expect(await holder.stop()).toBe(0);
+  expect((await slow).result?.content[0]?.text).toBe('answered');
+  const next = await eventually(() => pidAt(other), 5_000);
+  expect(next).not.toBe(first);
+  expect(processesOf('mark-term')).toEqual([next]);
+  expect(await other.stop()).toBe(0);
+}, 60_000);
+
+test('a node that stood still longer than its lease ends what it ran as soon as it goes on, and sends calls to the new one', async () => {
+  const nodes = await nodesOf(['a', 'b'], 'mark-halt');
+  const first = await pidAt(nodes[0] as Node);
+  await pidAt(nodes[1] as Node);
+  const { holder, others } = holderOf(nodes, await placeAt(nodes[0] as Node));
+  const [other] = others as [Node];
+  process.kill(holder.pid, 'SIGSTOP');
+  stopped.add(holder);
+  const next = await eventually(async () => {
+    const pid = await pidAt(other);
+    expect(pid).not.toBe(first);
+    return pid;
+  }, 10_000);
+  process.kill(holder.pid, 'SIGCONT');
+  stopped.delete(holder);
+  await eventually(() => expect(processesOf('mark-halt')).toEqual([next]));
+  expect(await eventually(() => pidAt(holder), 10_000)).toBe(next);
+  await Promise.all(nodes.map((node) => node.stop()));
+}, 60_000);
+
+test('without the database it ends before its lease does, calls say why, and with the database it runs again', async () => {
+  const nodes = await nodesOf(['a', 'b'], 'mark-away', {
+    start_timeout_seconds: 3,
+    restart: { intensity: 1, park_seconds: 1 },
+  });
+  const first = await pidAt(nodes[0] as Node);
+  await server.kill();
+  await eventually(() => expect(processesOf('mark-away')).toEqual([]), 5_000);
+  expect((await call(nodes[0] as Node, 'pid')).error?.message).toContain('lost touch with the database');
+  await server.start();
+  const next = await eventually(() => pidAt(nodes[1] as Node), 20_000);
+  expect(next).not.toBe(first);
+  expect(await eventually(() => pidAt(nodes[0] as Node), 20_000)).toBe(next);
+  await Promise.all(nodes.map((node) => node.stop()));
+}, 90_000);
