@@ -140,6 +140,7 @@ export class Gateway {
       log,
       open: options.openStore,
       onFailed: (error) => this.root.send({ type: 'part.failed', part: this.store.name, error }),
+      isEnding: () => this.isDraining,
     });
     this.cluster = options.cluster;
     this.cluster?.attach(this.store, log);

@@ -24,6 +24,8 @@ export interface StoreHost {
   /** Called for each call that was refused for want of room. */
   readonly onRefusedFull: (error: Error) => void;
   readonly onFailed: (error: StoreUnavailableError) => void;
+  /** Whether the gateway stops: then nobody waits for a store any more. */
+  readonly isEnding: () => boolean;
 }
 
 /** Makes a store for the gateway of that configuration. Rejects with StoreUnavailableError, but where there is only no room. */
@@ -43,6 +45,7 @@ export interface StorePartOptions {
   readonly open: OpenStore | undefined;
   /** It is lost for good. */
   readonly onFailed: (error: StoreUnavailableError) => void;
+  readonly isEnding: () => boolean;
 }
 
 export class StorePart implements Part {
@@ -91,7 +94,7 @@ export class StorePart implements Part {
   }
 
   async #open(): Promise<Store> {
-    const { open, config, log, onFailed } = this.#options;
+    const { open, config, log, onFailed, isEnding } = this.#options;
     try {
       if (open === undefined) throw new StoreUnavailableError('this gateway was made without a store');
       return await open(config, {
@@ -100,6 +103,7 @@ export class StorePart implements Part {
         onThere: (isThere) => this.#onThere(isThere),
         onRefusedFull: (error) => this.#probe.refused(error),
         onFailed,
+        isEnding,
       });
     } catch (error) {
       this.#opening = undefined;

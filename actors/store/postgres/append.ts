@@ -93,17 +93,20 @@ export async function append(
   const left = new Map(kept);
   const entered: Entered[] = [];
   const unsettled = new Set<string>();
+  // What one of them wakes is in another state than it was found in.
+  let hasWoken = false;
   for (const row of rows) {
     const seq = seqs.get(row.id);
     const fence = fences.get(row.key);
-    if (seq === undefined) entered[row.n] = await again(transaction, row.event, known.get(row.id), unsettled);
-    else if (fence !== undefined && claimed.get(row.key) === row)
-      entered[row.n] = {
-        outcome: 'new',
-        state: 'running',
-        claimed: { fence, seq, at: transaction.now, snapshot: left.get(row.key) },
-      };
-    else entered[row.n] = await enter(transaction, row, seq, unsettled);
+    let entry: Entered;
+    if (seq === undefined)
+      entry = await again(transaction, row.event, hasWoken ? undefined : known.get(row.id), unsettled);
+    else if (fence !== undefined && claimed.get(row.key) === row) {
+      const claim = { fence, seq, at: transaction.now, snapshot: left.get(row.key) };
+      entry = { outcome: 'new', state: 'running', claimed: claim };
+    } else entry = await enter(transaction, row, seq, unsettled);
+    entered[row.n] = entry;
+    hasWoken ||= entry.outcome !== 'duplicate' && entry.state === 'done';
   }
   // One that is there twice comes the second time as one that is known.
   for (const [n, { event }] of arrivals.entries())

@@ -7,6 +7,7 @@
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';
+import type { GatewayError } from '../../errors.ts';
 import type { NewEvent } from '../store.ts';
 import { faultOf, isRepeatable } from './faults.ts';
 
@@ -55,6 +56,8 @@ export interface DatabaseOptions {
   readonly idleMs?: number;
   /** Hears of connections that are lost while nobody uses them. */
   readonly onLost?: ((error: Error) => void) | undefined;
+  /** Hears of each error by which the database is what is wrong. */
+  readonly onFault?: ((error: GatewayError) => void) | undefined;
 }
 
 const ATTEMPTS = 8;
@@ -108,7 +111,7 @@ export class Database {
       try {
         return await this.#once(action);
       } catch (error) {
-        if (!isRepeatable(error) || attempt === ATTEMPTS) throw faultOf(error) ?? error;
+        if (!isRepeatable(error) || attempt === ATTEMPTS) throw this.#toldOf(error);
         await elapse(Math.random() * 2 ** attempt);
       }
   }
@@ -122,7 +125,7 @@ export class Database {
       const { rows } = await this.#pool.query({ name, text, values: [...values], rowMode: 'array' });
       return rows as unknown as Row[];
     } catch (error) {
-      throw faultOf(error) ?? error;
+      throw this.#toldOf(error);
     }
   }
 
@@ -138,12 +141,19 @@ export class Database {
       await client.connect();
       return client;
     } catch (error) {
-      throw faultOf(error) ?? error;
+      throw this.#toldOf(error);
     }
   }
 
   async close(): Promise<void> {
     await this.#pool.end();
+  }
+
+  #toldOf(error: unknown): unknown {
+    const fault = faultOf(error);
+    if (fault === undefined) return error;
+    this.#options.onFault?.(fault);
+    return fault;
   }
 
   async #once<T>(action: (transaction: Transaction) => Promise<T>): Promise<T> {

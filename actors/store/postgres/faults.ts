@@ -5,6 +5,12 @@
 
 import { GatewayError, StoreFullError, StoreUnavailableError } from '../../errors.ts';
 
+/** It cannot be reached, or takes no work at the moment: it may by itself after a while. */
+export class DatabaseAwayError extends StoreUnavailableError {}
+
+/** The tables are not those of this program any more: nothing goes on before somebody has put that right. */
+export class DatabaseLostError extends StoreUnavailableError {}
+
 const DEADLOCK = '40P01';
 const SERIALIZATION = '40001';
 
@@ -19,12 +25,11 @@ export function faultOf(error: unknown): GatewayError | undefined {
   if (error instanceof GatewayError) return error;
   if (!(error instanceof Error)) return undefined;
   const code = codeOf(error);
-  if (code === '53100')
-    return new StoreFullError(`the database has no room on its disk (${code})`, { cause: error });
-  const advice = adviceOn(code, error.message);
-  if (advice === undefined) return undefined;
+  const fault = faults[code] ?? ofClass(code) ?? withoutCode(code, error.message);
+  if (fault === undefined) return undefined;
+  const [Fault, advice] = fault;
   const named = code === '' ? '' : ` (${code})`;
-  return new StoreUnavailableError(`the database ${advice}${named}`, { cause: error });
+  return new Fault(`the database ${advice}${named}`, { cause: error });
 }
 
 function codeOf(error: unknown): string {
@@ -32,43 +37,59 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-function adviceOn(code: string, message: string): string | undefined {
-  switch (code) {
-    case 'ECONNREFUSED':
-    case 'ENOENT':
-      return 'takes no connection; start it, or correct store.postgres.url';
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'has a host name that is not found; correct store.postgres.url';
-    case 'ECONNRESET':
-    case 'EPIPE':
-    case 'ETIMEDOUT':
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-      return 'cannot be reached';
-    case '28000':
-    case '28P01':
-      return 'refuses the user or the password of store.postgres.url';
-    case '3D000':
-      return 'of store.postgres.url is not there; create it';
-    case '42501':
-      return 'does not let its user do that; the user must own the schema actor_gateway';
-    case '25006':
-      return 'is read-only: a standby that has not been promoted';
-    case '53300':
-      return 'has no connection left; raise its max_connections, or lower store.postgres.connections';
-    case '57014':
-    case '55P03':
-      return 'takes too long';
-    case '25P03':
-      return 'ended a transaction that stood still';
-    default:
-  }
-  if (code.startsWith('08')) return 'cannot be reached';
-  if (code.startsWith('57P')) return 'is shutting down or starting';
-  if (code.startsWith('53') || code.startsWith('58')) return 'lacks resources; see its log';
+type Fault = readonly [new (message: string, options?: ErrorOptions) => GatewayError, advice: string];
+
+const notStarted: Fault = [DatabaseAwayError, 'takes no connection; start it, or correct store.postgres.url'];
+const notFound: Fault = [DatabaseAwayError, 'has a host name that is not found; correct store.postgres.url'];
+const unreachable: Fault = [DatabaseAwayError, 'cannot be reached'];
+const refused: Fault = [StoreUnavailableError, 'refuses the user or the password of store.postgres.url'];
+const slow: Fault = [DatabaseAwayError, 'takes too long'];
+const otherTables: Fault = [
+  DatabaseLostError,
+  'has no tables of this version any more; restore them, or run the version that they are of',
+];
+
+const faults: Readonly<Record<string, Fault>> = {
+  ECONNREFUSED: notStarted,
+  ENOENT: notStarted,
+  ENOTFOUND: notFound,
+  EAI_AGAIN: notFound,
+  ECONNRESET: unreachable,
+  EPIPE: unreachable,
+  ETIMEDOUT: unreachable,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
+  '28000': refused,
+  '28P01': refused,
+  '3D000': [DatabaseLostError, 'of store.postgres.url is not there; create it'],
+  '42501': [
+    StoreUnavailableError,
+    'does not let its user do that; the user must own the schema actor_gateway',
+  ],
+  '25006': [DatabaseAwayError, 'is read-only: a standby that has not been promoted'],
+  '53100': [StoreFullError, 'has no room on its disk'],
+  '53300': [
+    DatabaseAwayError,
+    'has no connection left; raise its max_connections, or lower store.postgres.connections',
+  ],
+  '57014': slow,
+  '55P03': slow,
+  '25P03': [DatabaseAwayError, 'ended a transaction that stood still'],
+  // A schema, a table, a column.
+  '3F000': otherTables,
+  '42P01': otherTables,
+  '42703': otherTables,
+};
+
+function ofClass(code: string): Fault | undefined {
+  if (code.startsWith('08')) return unreachable;
+  if (code.startsWith('57P')) return [DatabaseAwayError, 'is shutting down or starting'];
+  if (code.startsWith('53') || code.startsWith('58'))
+    return [DatabaseAwayError, 'lacks resources; see its log'];
+  return undefined;
+}
+
+function withoutCode(code: string, message: string): Fault | undefined {
   if (code !== '') return undefined;
-  return /timeout|terminated|not queryable|Connection|socket/i.test(message)
-    ? 'cannot be reached'
-    : undefined;
+  return /timeout|terminated|not queryable|Connection|socket/i.test(message) ? unreachable : undefined;
 }

@@ -2,8 +2,10 @@
 // `store.postgres` is configured.
 
 import type { MembershipWatcher } from '../../cluster/cluster.ts';
+import { StoreFullError, type StoreUnavailableError } from '../../errors.ts';
 import type { Store } from '../store.ts';
 import { Database } from './database.ts';
+import { DatabaseLostError } from './faults.ts';
 import { Membership } from './membership.ts';
 import { PostgresNodeLeases } from './node-leases.ts';
 import { PostgresStore } from './postgres-store.ts';
@@ -17,6 +19,10 @@ export interface OpenPostgresOptions {
   readonly retentionMs?: number;
   readonly rememberMs?: number;
   readonly maxWaiting?: number;
+  /** Called for each call that was refused for want of room. */
+  readonly onRefusedFull?: (error: StoreFullError) => void;
+  /** Called once if the store is lost for good: its tables are gone, or another version's. */
+  readonly onFailed?: (error: StoreUnavailableError) => void;
   readonly node: {
     readonly name: string;
     readonly address: string;
@@ -39,11 +45,20 @@ const MAX_WAITING = 100_000;
 
 /** Rejects with StoreUnavailableError, which says what is wrong with the database. */
 export async function openPostgresStore(options: OpenPostgresOptions): Promise<OpenedPostgres> {
-  const { url, node } = options;
+  const { url, node, onRefusedFull, onFailed } = options;
+  // Until it is open whoever opens it hears everything.
+  let isOpen = false;
   const database = new Database({
     url,
     connections: options.connections ?? CONNECTIONS,
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    onFault: (error) => {
+      if (!isOpen) return;
+      if (error instanceof StoreFullError) onRefusedFull?.(error);
+      if (!(error instanceof DatabaseLostError)) return;
+      isOpen = false;
+      onFailed?.(error);
+    },
   });
   try {
     await migrate(database);
@@ -62,6 +77,7 @@ export async function openPostgresStore(options: OpenPostgresOptions): Promise<O
       rememberMs: options.rememberMs ?? REMEMBER_MS,
       maxWaiting: options.maxWaiting ?? MAX_WAITING,
     });
+    isOpen = true;
     return { store, membership };
   } catch (error) {
     await database.close();

@@ -1,7 +1,10 @@
 // A gateway whose store is a real PostgreSQL: what it takes is there after kill -9 of it and of the database, and while the database is
 // away tools go on.
 
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -13,7 +16,7 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { executeOn, type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -26,10 +29,9 @@ const script = `
 - { answer: 'Heard: {{input}}' }
 `;
 
-test('what was acknowledged outlives kill -9 of the gateway and of the database, and without that webhooks are put off', async () => {
-  const folder = temporaryFolder();
+const resourcesIn = (folder: string) => {
   writeFileSync(join(folder, 'desk.script'), script);
-  const resources = [
+  return [
     trigger('desk', {
       type: 'HTTP',
       config: { path: '/hooks/desk', webhook_secret: SECRET, key: 'body:c' },
@@ -37,6 +39,11 @@ test('what was acknowledged outlives kill -9 of the gateway and of the database,
     }),
     agent('desk', { model: `scripted:${join(folder, 'desk.script')}` }),
   ];
+};
+
+test('what was acknowledged outlives kill -9 of the gateway and of the database, and without that webhooks are put off', async () => {
+  const folder = temporaryFolder();
+  const resources = resourcesIn(folder);
   const url = await server.newDatabase();
   const settings = { store: { postgres: { url } }, node: { name: 'one' } };
   let gateway = await startAutomation({ folder, resources, settings });
@@ -71,22 +78,103 @@ test('what was acknowledged outlives kill -9 of the gateway and of the database,
   await gateway.stop();
 });
 
-test('a database that cannot be reached is said in plain words, and not with its password', async () => {
+test('a gateway that starts while its database is away waits for it, and says so', async () => {
   const folder = temporaryFolder();
-  writeFileSync(join(folder, 'desk.script'), script);
-  const resources = [
-    trigger('desk', {
-      type: 'HTTP',
-      config: { path: '/hooks/desk', webhook_secret: SECRET },
-      default_agent: 'desk',
-    }),
-    agent('desk', { model: `scripted:${join(folder, 'desk.script')}` }),
-  ];
-  const settings = { store: { postgres: { url: 'postgres://me:hunter22@127.0.0.1:9/none' } } };
-  const said = await startAutomation({ folder, resources, settings }).then(
+  const settings = { store: { postgres: { url: await server.newDatabase() } }, node: { name: 'early' } };
+  await server.kill();
+  // It is tried at least twice meanwhile.
+  let tried = 0;
+  const nobody = createServer((socket) => {
+    tried += 1;
+    socket.destroy();
+  });
+  await once(nobody.listen(server.port, '127.0.0.1'), 'listening');
+  const starting = startAutomation({ folder, resources: resourcesIn(folder), settings });
+  await eventually(() => expect(tried).toBeGreaterThan(1), 20_000);
+  await new Promise((resolve) => nobody.close(resolve));
+  await server.start();
+  const gateway = await starting;
+  const text = { c: 'a', text: 'hello' };
+  expect((await postHook(gateway.url, '/hooks/desk', text, { 'idempotency-key': 'a' })).status).toBe(202);
+  const waits = gateway.logs().filter(({ msg }) => msg.includes('it is tried again'));
+  expect(waits[0]).toMatchObject({
+    level: 'warn',
+    reason: expect.stringContaining('the database cannot be reached'),
+    msg: 'the database cannot be reached; it is tried again',
+  });
+  await gateway.stop();
+});
+
+test.each([
+  [
+    'a wrong password',
+    'me:hunter22',
+    'none',
+    'the database refuses the user or the password of store.postgres.url',
+  ],
+  [
+    'a database that is not there',
+    'gateway:hunter22',
+    'none',
+    'the database of store.postgres.url is not there; create it',
+  ],
+])('%s is said at once in plain words, and nothing secret', async (_, user, name, words) => {
+  const folder = temporaryFolder();
+  const url = `postgres://${user}@127.0.0.1:${server.port}/${name}`;
+  const begunAt = performance.now();
+  const said = await startAutomation({
+    folder,
+    resources: resourcesIn(folder),
+    settings: { store: { postgres: { url } } },
+  }).then(
     (gateway) => gateway.stop().then(() => 'it started'),
     (error: Error) => error.message,
   );
-  expect(said).toContain('the database takes no connection; start it, or correct store.postgres.url');
+  expect(said).toContain(words);
   expect(said).not.toContain('hunter22');
+  expect(said).not.toContain('it is tried again');
+  expect(performance.now() - begunAt).toBeLessThan(20_000);
+});
+
+test('a gateway whose tables are dropped ends, and says why', async () => {
+  const folder = temporaryFolder();
+  const url = await server.newDatabase();
+  const gateway = await startAutomation({
+    folder,
+    resources: resourcesIn(folder),
+    settings: { store: { postgres: { url } }, node: { name: 'bare' } },
+  });
+  await executeOn(url, 'DROP SCHEMA actor_gateway CASCADE');
+  await eventually(() => expect(gateway.logs().at(-1)).toMatchObject({ msg: 'the gateway has failed' }));
+  expect(gateway.logs().at(-1)?.reason).toContain('the database has no tables of this version any more');
+  await gateway.stop();
+});
+
+test('while the disk of the database is full webhooks are put off and /health says so, until there is room', async () => {
+  const small = await startPostgres([], { diskMb: 32 });
+  try {
+    const folder = temporaryFolder();
+    const settings = { store: { postgres: { url: await small.newDatabase() } }, node: { name: 'full' } };
+    const gateway = await startAutomation({ folder, resources: resourcesIn(folder), settings });
+    const health = async () => (await (await fetch(`${gateway.url}/health`)).json()) as { triggers?: string };
+    // More than fits into what is left of the last page of a table.
+    const body = (id: string) => ({ c: id, text: 'hello', more: randomBytes(100_000).toString('hex') });
+    const say = async (id: string) =>
+      (await postHook(gateway.url, '/hooks/desk', body(id), { 'idempotency-key': id })).status;
+    expect([await say('a'), (await health()).triggers]).toEqual([202, undefined]);
+    small.fillDisk();
+    expect([await say('b'), (await health()).triggers]).toEqual([503, 'the store has no room on its disk']);
+    expect((await fetch(`${gateway.url}/servers`)).status).toBe(200);
+    small.freeDisk();
+    await eventually(async () => expect((await health()).triggers).toBeUndefined(), 20_000);
+    expect(await say('b')).toBe(202);
+    const told = gateway.logs().filter(({ msg }) => msg.includes('the disk of the store'));
+    expect(told.map(({ msg }) => msg)).toEqual([
+      'the disk of the store is full: events are refused until there is room',
+      'the disk of the store has room again',
+    ]);
+    await gateway.stop();
+  } finally {
+    await small.stop();
+  }
 });

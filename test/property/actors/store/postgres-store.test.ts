@@ -44,6 +44,7 @@ test('whatever is done to the store on PostgreSQL in whatever order, it is in th
 test.each([
   ['an id that came twice in one call, under two keys', -900142966, '0'],
   ['what a commit had emitted, which the bound did not count', 1049601940, '7'],
+  ['one that was known, and woken in the same call', -1845352199, '874'],
 ])('and so it is where it was not: %s', async (_, seed, path) => {
   await fc.assert(property, { seed, path, numRuns: 1 });
 });
