@@ -1,0 +1,60 @@
+// How far a move has come, on stderr: one line that is drawn anew on a terminal, and elsewhere a line every few seconds.
+
+import type { Progress } from '../../../actors/store/moved/moved-store.ts';
+import { type TableName, tableNames } from '../../../actors/store/moved/moved-tables.ts';
+import type { Counts } from '../../../actors/store/moved/record-file.ts';
+import { ProgressLine, type Screen } from '../mcp/progress-line.ts';
+import { complain } from '../views/output.ts';
+import { isTerminal } from '../views/paint.ts';
+
+/** Drawn so often, and told so often where nothing is drawn. */
+const DRAWN_EVERY_MS = 100;
+const TOLD_EVERY_MS = 5_000;
+
+/** What people call what is in the tables. */
+const words: Readonly<Record<TableName, string>> = {
+  delivery: 'events',
+  body: 'bodies',
+  progress: 'kept states',
+  run: 'runs',
+  step: 'journal rows',
+  approval: 'approvals',
+  snapshot: 'conversations',
+  timer: 'timers',
+  tick: 'ticks of schedules',
+  kv: 'values',
+};
+
+export class MoveProgress {
+  readonly #line: ProgressLine;
+  readonly #everyMs: number;
+  readonly #isDrawn: boolean;
+  #shownAt = performance.now();
+
+  constructor(screen: Screen = process.stderr, env: NodeJS.ProcessEnv = process.env) {
+    this.#isDrawn = isTerminal(screen, env);
+    this.#line = new ProgressLine(screen, env);
+    this.#everyMs = this.#isDrawn ? DRAWN_EVERY_MS : TOLD_EVERY_MS;
+  }
+
+  show({ table, done, total }: Progress): void {
+    const now = performance.now();
+    if (now - this.#shownAt < this.#everyMs) return;
+    this.#shownAt = now;
+    const message = words[table];
+    if (this.#isDrawn) this.#line.show({ progress: done, ...(total !== undefined && { total }), message });
+    else complain(total === undefined ? `${done}  ${message}` : `${percent(done, total)} %  ${message}`);
+  }
+
+  end(): void {
+    this.#line.end();
+  }
+}
+
+const percent = (done: number, total: number) => Math.min(100, Math.floor((done / Math.max(1, total)) * 100));
+
+/** `12 events, 3 runs`, of what there is any of. */
+export function countsInWords(counts: Counts): string {
+  const some = tableNames.filter((name) => name !== 'body' && counts[name] > 0);
+  return some.length === 0 ? 'nothing' : some.map((name) => `${counts[name]} ${words[name]}`).join(', ');
+}
