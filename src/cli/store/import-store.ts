@@ -2,6 +2,7 @@
 
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { addAbortSignal } from 'node:stream';
 import { StoreFileError } from '../../../actors/store/moved/move-errors.ts';
 import { importRows, type MoveTarget } from '../../../actors/store/moved/moved-store.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
@@ -16,6 +17,8 @@ interface Options {
   readonly from: string;
   readonly isJson: boolean;
 }
+
+const PART_BYTES = 256 * 1024;
 
 const after = `
 Which store it is the configuration says: the database of store.postgres, else the file in state_dir. It must be empty, and no gateway
@@ -66,7 +69,7 @@ async function imported(
   const { counts, sha256, head } = await inStateFolder(config.state_dir, async () => {
     const target = await openTarget(config);
     try {
-      return await importRows(target, partsOf(from), total, { onProgress, signal });
+      return await importRows(target, partsOf(from, signal), total, { onProgress, signal });
     } finally {
       await target.close();
     }
@@ -95,11 +98,14 @@ async function sizeOf(path: string): Promise<number> {
   return found.size;
 }
 
-/** Rejects with StoreFileError. */
-async function* partsOf(from: string): AsyncGenerator<Uint8Array> {
+/** Rejects with StoreFileError, and with the reason of the signal. */
+async function* partsOf(from: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const stream = from === '-' ? process.stdin : createReadStream(from, { highWaterMark: PART_BYTES });
   try {
-    yield* from === '-' ? process.stdin : createReadStream(from, { highWaterMark: 256 * 1024 });
+    // It may have to wait for whoever writes it.
+    yield* addAbortSignal(signal, stream);
   } catch (error) {
+    signal.throwIfAborted();
     unreadable(from, error);
   }
 }

@@ -37,8 +37,11 @@ export async function moving(
 ): Promise<number> {
   let redactor = new Redactor([]);
   const interrupted = new AbortController();
-  const onSignal = (signal: NodeJS.Signals) =>
+  const onSignal = (signal: NodeJS.Signals) => {
+    // Where something hangs: what was not committed is undone by whoever has it.
+    if (interrupted.signal.aborted) process.exit(1);
     interrupted.abort(new MoveRefusedError(`ended by ${signal}; nothing was moved`));
+  };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, onSignal);
   try {
