@@ -66,6 +66,7 @@ export const leftBehind: readonly string[] = [
   'lease',
   'mailbox',
   'node',
+  'node_lease',
   'schema_version',
   'sqlite_sequence',
 ];

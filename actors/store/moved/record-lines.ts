@@ -27,7 +27,7 @@ export function lineOf(table: Table, row: Row, now: number): string {
     const { name } = column;
     if (column.type === 'due' && (column.isComing?.(row) ?? true))
       members[column.remaining] = (value as number) - now;
-    else if (column.type === 'word') members[nameIn(table, column)] = wordOf(table, column, value);
+    else if (column.type === 'word') members[nameIn(table, column)] = wordOf(table, column, row);
     else if (value instanceof Uint8Array)
       members[nameIn(table, column)] = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString(
         'base64',
@@ -82,10 +82,13 @@ export function compareKeys(table: Table, one: Row, other: Row): number {
 const nameIn = ({ name: table }: Table, { name }: Column) =>
   table === 'run' && name === 'kind' ? 'run_kind' : name === 'kind' ? 'event_kind' : name;
 
-function wordOf(table: Table, column: Column & { readonly type: 'word' }, value: Value): string {
-  const word = column.words[Number(value)];
-  if (word === undefined) throw new StoreFileError(`${table.name}.${column.name} is damaged in the store`);
-  return word;
+function wordOf(table: Table, column: Column & { readonly type: 'word' }, row: Row): string {
+  const word = column.words[Number(row[column.name])];
+  if (word !== undefined) return word;
+  const which = table.key.map((name) => row[name]).join('/');
+  throw new StoreFileError(
+    `${column.name} of ${table.name} ${which} is damaged in the store: no version wrote it`,
+  );
 }
 
 function read(

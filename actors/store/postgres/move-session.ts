@@ -10,11 +10,6 @@ import { Database, types } from './database.ts';
 import { faultOf } from './faults.ts';
 import { migrate } from './schema.ts';
 
-export interface MovedDatabase {
-  readonly url: string;
-  readonly onLost?: (error: Error) => void;
-}
-
 const CONNECT_MS = 10_000;
 /** One statement: of a large table some take long. */
 const STATEMENT_MS = 300_000;

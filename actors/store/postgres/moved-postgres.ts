@@ -148,7 +148,7 @@ class PostgresTarget implements MoveTarget {
     await restart(session, 'ALTER TABLE delivery ALTER COLUMN seq', last);
     await session.rows('UPDATE clock SET at = $1', [this.now]);
     // Those that are over have had nothing here.
-    await session.rows('DELETE FROM node');
+    for (const table of ['node_lease', 'node']) await session.rows(`DELETE FROM ${table}`);
     await session.rows(
       `INSERT INTO node (id, name, address, until, about) SELECT $1, 'moved', '', 0, '{}'
        WHERE EXISTS (SELECT 1 FROM delivery WHERE state = ${stateCodes.running} OR (crashes > 0 AND state < ${firstSettled}))`,

@@ -4,6 +4,7 @@ import type { Progress } from '../../../actors/store/moved/moved-store.ts';
 import { type TableName, tableNames } from '../../../actors/store/moved/moved-tables.ts';
 import type { Counts } from '../../../actors/store/moved/record-file.ts';
 import { ProgressLine, type Screen } from '../mcp/progress-line.ts';
+import { counted } from '../views/figures.ts';
 import { complain } from '../views/output.ts';
 import { isTerminal } from '../views/paint.ts';
 
@@ -21,7 +22,7 @@ const words: Readonly<Record<TableName, string>> = {
   approval: 'approvals',
   snapshot: 'conversations',
   timer: 'timers',
-  tick: 'ticks of schedules',
+  tick: 'ticks',
   kv: 'values',
 };
 
@@ -56,5 +57,6 @@ const percent = (done: number, total: number) => Math.min(100, Math.floor((done 
 /** `12 events, 3 runs`, of what there is any of. */
 export function countsInWords(counts: Counts): string {
   const some = tableNames.filter((name) => name !== 'body' && counts[name] > 0);
-  return some.length === 0 ? 'nothing' : some.map((name) => `${counts[name]} ${words[name]}`).join(', ');
+  const texts = some.map((name) => counted(counts[name], words[name].replace(/s$/, '')));
+  return texts.length === 0 ? 'nothing' : texts.join(', ');
 }

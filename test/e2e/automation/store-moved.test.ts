@@ -201,7 +201,7 @@ function importing(folder: string): ChildProcess {
   return child;
 }
 
-test('an import that is killed or ended in its middle leaves the store as empty as it was, in a file and in a database', async () => {
+test('an import that is killed or ended in its middle leaves the store as empty as it was, in a file and in a database (MVC1)', async () => {
   const path = join(temporaryFolder(), 'large.ndjson');
   await largeExport(path, 300, 200_000);
   const text = readFileSync(path);
@@ -238,7 +238,7 @@ test('an import that is killed or ended in its middle leaves the store as empty 
 }, 120_000);
 
 test.runIf(process.platform === 'linux')(
-  'a disk without room for the file is said, and nothing is left on it',
+  'a disk without room for the file is said, and nothing is left on it (MVW1)',
   async () => {
     const folder = temporaryFolder();
     writeConfiguration(folder, {});

@@ -5,14 +5,20 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import { openPostgresSource, openPostgresTarget } from '../../../../actors/store/postgres/moved-postgres.ts';
+import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import { openSqliteSource, openSqliteTarget } from '../../../../actors/store/sqlite/moved-sqlite.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { exported, imported } from '../../../fixtures/store/moved.ts';
 import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
 import { Model } from '../../../fixtures/store/store-model.ts';
-import { exactSteps, MAX_WAITING, RETENTION_MS, timelessSteps, type World } from '../../../fixtures/store/store-steps.ts';
+import {
+  exactSteps,
+  MAX_WAITING,
+  RETENTION_MS,
+  timelessSteps,
+  type World,
+} from '../../../fixtures/store/store-steps.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 // What is not moved: out of and into stores in use, into one that has anything in it, and from files that are not whole.
 
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -12,6 +13,7 @@ import {
 } from '../../../../../actors/store/postgres/moved-postgres.ts';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
 import { openSqliteSource, openSqliteTarget } from '../../../../../actors/store/sqlite/moved-sqlite.ts';
+import { SqliteConnection } from '../../../../../actors/store/sqlite/sqlite-connection.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { exported, imported } from '../../../../fixtures/store/moved.ts';
 import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
@@ -197,6 +199,38 @@ describe('a file that is not as an export has written it is refused, and nothing
     );
     await imported(fileTarget(file), bytes.toString());
   });
+});
+
+test('what one engine keeps and the other does not take is said with its line, and nothing is taken', async () => {
+  const file = newFile();
+  const { store } = openEngineStore({ file });
+  await store.append([eventOf(randomBytes(3_000).toString('base64'))]);
+  await store.close();
+  const url = await server.newDatabase();
+  const refused = imported(openPostgresTarget({ url }), await exported(openSqliteSource({ file, onDamage })));
+  await expect(refused).rejects.toThrow(/^lines 2 to 2: the database does not take it: index row size/);
+  await (await openPostgresTarget({ url })).close();
+});
+
+test('a record that is damaged is named, and one text that is damaged is told and comes along', async () => {
+  const file = newFile();
+  const { store } = openEngineStore({ file });
+  await store.append([eventOf('a:1'), eventOf('a:2')]);
+  await store.close();
+  const change = (sql: string) => {
+    const connection = new SqliteConnection(file);
+    connection.exec(sql);
+    connection.close();
+  };
+  change("UPDATE body SET meta = CAST(x'61ff62' AS TEXT) WHERE seq = 1");
+  const told: string[] = [];
+  const text = await exported(openSqliteSource({ file, onDamage: (what) => told.push(what) }));
+  expect(told).toEqual(['a text in the column meta of body is not UTF-8']);
+  expect(text).toContain('"meta":"a\ufffdb"');
+  change('UPDATE delivery SET state = 99 WHERE seq = 2');
+  await expect(exported(openSqliteSource({ file, onDamage }))).rejects.toThrow(
+    'state of delivery 2 is damaged in the store',
+  );
 });
 
 test('a line that is longer than any may be is not read to its end (MVF2)', async () => {
