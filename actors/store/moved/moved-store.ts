@@ -31,7 +31,7 @@ export interface MoveTarget {
 
 export interface Progress {
   readonly table: TableName;
-  /** Rows of a store, or bytes of a file. */
+  readonly unit: 'rows' | 'bytes';
   readonly done: number;
   /** Undefined where nobody knows. */
   readonly total: number | undefined;
@@ -64,7 +64,7 @@ export async function exportRows(
       signal.throwIfAborted();
       done += 1;
       if (table.isGone?.(row, now) !== true) await writer.add({ table, row });
-      onProgress({ table: table.name, done, total });
+      onProgress({ table: table.name, unit: 'rows', done, total });
     }
   return writer.end();
 }
@@ -107,7 +107,7 @@ export async function importRows(
     together.push(value.row);
     bytes += value.bytes;
     done += value.bytes + 1;
-    onProgress({ table: table.name, done, total });
+    onProgress({ table: table.name, unit: 'bytes', done, total });
   }
 }
 

@@ -7,12 +7,12 @@
 
 import type { Failure } from '../delivery.ts';
 import { firstSettled, stateCodes } from '../delivery-states.ts';
+import { kindOf } from '../key-kinds.ts';
 import { MoveRefusedError } from '../moved/move-errors.ts';
 import type { MoveSource, MoveTarget } from '../moved/moved-store.ts';
 import { type Column, movedTables, type Row, type Table, type Value } from '../moved/moved-tables.ts';
 import type { Numbers } from '../moved/record-file.ts';
 import { failureOf } from '../moved/record-lines.ts';
-import { kindOf } from './mailboxes.ts';
 import { MoveSession } from './move-session.ts';
 
 const CLOCK = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';

@@ -3,7 +3,7 @@
 import type { Progress } from '../../../actors/store/moved/moved-store.ts';
 import { type TableName, tableNames } from '../../../actors/store/moved/moved-tables.ts';
 import type { Counts } from '../../../actors/store/moved/record-file.ts';
-import { ProgressLine, type Screen } from '../mcp/progress-line.ts';
+import { ProgressLine, progressText, type Screen } from '../mcp/progress-line.ts';
 import { counted } from '../views/figures.ts';
 import { complain } from '../views/output.ts';
 import { isTerminal } from '../views/paint.ts';
@@ -38,21 +38,21 @@ export class MoveProgress {
     this.#everyMs = this.#isDrawn ? DRAWN_EVERY_MS : TOLD_EVERY_MS;
   }
 
-  show({ table, done, total }: Progress): void {
+  show({ table, unit, done, total }: Progress): void {
     const now = performance.now();
     if (now - this.#shownAt < this.#everyMs) return;
     this.#shownAt = now;
-    const message = words[table];
-    if (this.#isDrawn) this.#line.show({ progress: done, ...(total !== undefined && { total }), message });
-    else complain(total === undefined ? `${done}  ${message}` : `${percent(done, total)} %  ${message}`);
+    const [size, message] = unit === 'rows' ? [1, words[table]] : [1_000_000, `MB: ${words[table]}`];
+    const whole = total === undefined ? {} : { total: Math.ceil(total / size) };
+    const progress = { progress: Math.floor(done / size), ...whole, message };
+    if (this.#isDrawn) this.#line.show(progress);
+    else complain(progressText(progress).trimStart());
   }
 
   end(): void {
     this.#line.end();
   }
 }
-
-const percent = (done: number, total: number) => Math.min(100, Math.floor((done / Math.max(1, total)) * 100));
 
 /** `12 events, 3 runs`, of what there is any of. */
 export function countsInWords(counts: Counts): string {

@@ -224,9 +224,9 @@ test('an import that is killed or ended in its middle leaves the store as empty 
       child.kill(signal);
       const [code] = await exit;
       started.delete(child);
-      expect([code, said]).toEqual(
-        signal === 'SIGKILL' ? [null, ''] : [1, 'ended by SIGTERM; nothing was moved\n'],
-      );
+      expect(code).toBe(signal === 'SIGKILL' ? null : 1);
+      if (signal === 'SIGTERM')
+        expect(said).toMatch(/^(?:\d+ {2}MB: bodies\n)*ended by SIGTERM; nothing was moved\n$/);
       const args = ['store', 'export', '--to', 'now.ndjson', '--json'];
       const left = await runMain(args, { cwd: folder });
       expect(JSON.parse(left.stdout)).toMatchObject({ counts: { delivery: 0, body: 0 } });
