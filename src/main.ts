@@ -123,6 +123,7 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
     environment: process.env,
     openStore,
     cluster: await clusterOf(config),
+    prints: loaded.prints,
     parts: automation === undefined ? [front] : [automation, front],
   });
   front.attach(gateway);
@@ -148,7 +149,10 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
             'the gateway file has changed too; its settings need a restart, only catalog, profiles and triggers were reloaded',
           );
         }
-        return gateway.reload(next.catalog, next.secrets, next.config.profiles);
+        // The other settings of the gateway file are not taken over.
+        const { catalog: catalogPrint, profiles } = next.prints;
+        const prints = { catalog: catalogPrint, profiles };
+        return gateway.reload(next.catalog, next.secrets, next.config.profiles, prints);
       },
     },
     triggers: automated && { problems: automated.problems, reload: () => automated.automation.reload() },

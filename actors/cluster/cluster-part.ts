@@ -5,15 +5,24 @@
 // CLP2  that a gateway stops is told when it begins to, before anything of it ends.
 
 import { randomBytes } from 'node:crypto';
+import type { ConfigHash } from '../../config/config-hash.ts';
 import { InternalError, UnavailableError } from '../errors.ts';
 import type { Part } from '../gateway/life.ts';
+import type { Log } from '../log.ts';
 import type { StorePart } from '../store/store-part.ts';
 import { placedLinks } from '../upstream/placed-links.ts';
 import type { Cluster, Member } from './cluster.ts';
+import { NodeDifferences } from './node-differences.ts';
+import { type NodeState, type NodeStatus, nodeList } from './node-list.ts';
 import type { NodeWay } from './node-way.ts';
 import { ServerPlacement } from './server-placement.ts';
 
-export type NodeState = 'running' | 'draining';
+/** Of the gateway. */
+export interface ClusterHost {
+  readonly store: Pick<StorePart, 'open'>;
+  readonly configHash: ConfigHash;
+  readonly log: Log;
+}
 
 const INSTANCE_BYTES = 8;
 
@@ -26,16 +35,18 @@ export class ClusterPart implements Part {
   /** Set by the front, where this node has an address. */
   way: NodeWay | undefined;
   readonly #version: string;
-  #store: Pick<StorePart, 'open'> | undefined;
+  #host: ClusterHost | undefined;
   #cluster: Cluster | undefined;
+  /** When the members were read last, by the own clock. */
+  #readAt = performance.now();
 
   constructor(version: string) {
     this.#version = version;
   }
 
-  /** To be called once, before boot, with the store of the gateway. */
-  attach(store: Pick<StorePart, 'open'>): void {
-    this.#store = store;
+  /** To be called once, before boot. */
+  attach(host: ClusterHost): void {
+    this.#host = host;
   }
 
   /** There is one from its boot on. */
@@ -49,15 +60,39 @@ export class ClusterPart implements Part {
     return this.#cluster?.membership.members.find(({ about }) => about.instance === instance);
   }
 
+  /** As they were read last. */
+  get nodes(): readonly NodeStatus[] {
+    return nodeList(this.#cluster?.membership.members ?? []);
+  }
+
+  /** How old the list is, where the database is away; undefined while it is not. */
+  get staleSeconds(): number | undefined {
+    if (this.#cluster?.membership.isMember !== false) return undefined;
+    return Math.floor((performance.now() - this.#readAt) / 1000);
+  }
+
   async boot(): Promise<void> {
-    const store = await this.#store?.open({ prepare: async () => {}, onThereLate: () => {} });
-    const cluster = store?.cluster;
+    if (this.#host === undefined) throw new InternalError('the cluster has not been attached to a gateway');
+    const { store, configHash, log } = this.#host;
+    const { cluster } = await store.open({ prepare: async () => {}, onThereLate: () => {} });
     if (cluster === undefined) throw new InternalError('the store knows no other nodes');
     this.#cluster = cluster;
     const { membership } = cluster;
     membership.tell('instance', this.instance);
     membership.tell('version', this.#version);
     membership.tell('state', 'running' satisfies NodeState);
+    membership.tell('config_hash', configHash.hash);
+    configHash.whenChanged((hash) => {
+      membership.tell('config_hash', hash);
+      void membership.tellNow();
+    });
+    const differences = new NodeDifferences(log);
+    membership.watch({
+      onMembers: () => {
+        this.#readAt = performance.now();
+        differences.look(this.nodes);
+      },
+    });
     await membership.tellNow();
   }
 
