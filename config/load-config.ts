@@ -6,6 +6,7 @@
 import { dirname, resolve } from 'node:path';
 import type { Catalog, ServerEntry } from './catalog/catalog-schema.ts';
 import { readCatalog } from './catalog/read-catalog.ts';
+import { type ConfigPrints, gatewayPrints, treeDigest } from './config-hash.ts';
 import { platformsIn } from './gateway-file/daemon-form.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-file/gateway-schema.ts';
 import { listeningAt } from './gateway-file/listen-override.ts';
@@ -36,6 +37,8 @@ export interface Loaded {
   readonly catalogPath: string;
   /** What references were read with: that of the process, and the `.env` beside the file. */
   readonly environment: Environment;
+  /** Of what the files say; the resources have their own. */
+  readonly prints: Omit<ConfigPrints, 'resources'>;
 }
 
 export interface LoadOptions {
@@ -86,6 +89,7 @@ export async function loadConfig(
   }
   const reader = new SchemaReader(source, env, secrets);
   const { hasTriggers = false, isListening = false, listen } = options;
+  let prints = { gateway: '', profiles: '' };
   const {
     value: config = {},
     problems,
@@ -98,6 +102,7 @@ export async function loadConfig(
       await checkNodeFiles(reader, read);
     }
     if (hasTriggers) await checkFolders(reader, read);
+    prints = gatewayPrints(root, secrets.isPlace);
     return read;
   });
   const { catalog_path: catalogPath } = config;
@@ -121,6 +126,7 @@ export async function loadConfig(
     configPath,
     catalogPath: catalogPath ?? '',
     environment: env,
+    prints: { ...prints, catalog: catalog.print ?? '' },
   };
 }
 
@@ -152,7 +158,8 @@ async function loadCatalogAlone(path: string, given: Environment, options: LoadO
   const { environment, fromFile, problems: envProblems } = await environmentBeside(catalogPath, given);
   const secrets = new SecretValues();
   const start = new SourceFile(catalogPath, '');
-  const { value, problems, reason } = await loadCatalog(catalogPath, environment, secrets, options);
+  const loaded = await loadCatalog(catalogPath, environment, secrets, options);
+  const { value, problems, reason, print = '' } = loaded;
   if (reason !== undefined) throw new ConfigError([start.problem(0, reason)]);
   const { listen: listen_addr = DEFAULT_LISTEN, isListening } = options;
   const config = fillDefaults(gatewaySchema, {
@@ -164,7 +171,11 @@ async function loadCatalogAlone(path: string, given: Environment, options: LoadO
   const warnings = [...envProblems, ...told, ...inOrder(problems)];
   if (value === undefined || hasError(warnings)) throw new ConfigError(warnings);
   const catalog = withInherited(value, fromFile, secrets);
-  return { config, catalog, secrets: secrets.list(), warnings, configPath: '', catalogPath, environment };
+  const prints = { gateway: '', profiles: '', catalog: print };
+  return {
+    ...{ config, catalog, secrets: secrets.list(), warnings, configPath: '', catalogPath, environment },
+    prints,
+  };
 }
 
 async function readConfig(
@@ -217,6 +228,7 @@ function goodCatalog(catalog: LoadedCatalog | undefined | ''): Catalog | undefin
 interface LoadedCatalog {
   readonly value?: Catalog | undefined;
   readonly problems: readonly Problem[];
+  readonly print?: string;
   /** Why there is no file to speak of. */
   readonly reason?: string;
 }
@@ -233,9 +245,13 @@ async function loadCatalog(
   const source = await readSourceFile(path);
   if (!(source instanceof SourceFile)) return { problems: [], reason: source.reason };
   const reader = new SchemaReader(source, env, secrets);
-  return readTree(source, reader, 'servers (servers: {} for none)', (root) =>
-    readCatalog(reader, root, path, secrets, defaultIsolation),
-  );
+  let print = '';
+  const read = await readTree(source, reader, 'servers (servers: {} for none)', (root) => {
+    const catalog = readCatalog(reader, root, path, secrets, defaultIsolation);
+    print = treeDigest(root, secrets.isPlace);
+    return catalog;
+  });
+  return { ...read, print };
 }
 
 /** What a broken syntax makes of the rest would only mislead, so then the syntax is all that is reported. */

@@ -134,6 +134,7 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
     openStore,
     cluster: await clusterOf(config),
     parts: [nodes, automation, front].filter((part) => part !== undefined),
+    prints: loaded.prints,
   });
   front.attach(gateway);
   automation?.attach(gateway);
@@ -158,7 +159,10 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
             'the gateway file has changed too; its settings need a restart, only catalog, profiles and triggers were reloaded',
           );
         }
-        return gateway.reload(next.catalog, next.secrets, next.config.profiles);
+        // The other settings of the gateway file are not taken over.
+        const { catalog: catalogPrint, profiles } = next.prints;
+        const prints = { catalog: catalogPrint, profiles };
+        return gateway.reload(next.catalog, next.secrets, next.config.profiles, prints);
       },
     },
     triggers: automated && { problems: automated.problems, reload: () => automated.automation.reload() },

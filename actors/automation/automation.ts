@@ -5,6 +5,7 @@
 // AU2  what is accepted while the gateway stops is kept for the next start: its store is closed after this (STP2).
 
 import type { AnyActorRef } from 'xstate';
+import { resourcesPrint } from '../../config/config-hash.ts';
 import { formatProblem } from '../../config/reader/problem.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
@@ -115,6 +116,7 @@ export class Automation implements Part {
   /** To be called once, before boot: the gateway and its parts know each other. */
   attach(gateway: Gateway): void {
     this.#gateway = gateway;
+    this.#notePrints();
   }
 
   get gateway(): Gateway {
@@ -233,6 +235,7 @@ export class Automation implements Part {
     if (this.#dispatcher === undefined) {
       // Asked for while the gateway starts: it begins with these.
       this.#resources = resources;
+      this.#notePrints();
       return { added: [], changed: [], removed: [], unchanged: [] };
     }
     const { log } = this.gateway;
@@ -245,10 +248,15 @@ export class Automation implements Part {
 
   #use(resources: LoadedResources): TriggerDifference {
     this.#resources = resources;
+    this.#notePrints();
     this.targets.use(resources);
     const difference = this.triggers.apply(resources.triggers, (name) => this.deliveries.isPaused(name));
     this.#works?.judgeAnew();
     return difference;
+  }
+
+  #notePrints(): void {
+    this.gateway.configHash.use({ resources: resourcesPrint(this.#resources.prints) });
   }
 
   #approvalsHost(): OperatorApprovalsHost {

@@ -5,17 +5,25 @@
 // CLP2  that a gateway stops is told when it begins to, before anything of it ends.
 
 import { randomBytes } from 'node:crypto';
+import type { ConfigHash } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { InternalError } from '../errors.ts';
 import type { Part } from '../gateway/life.ts';
-import { type Log, silentLog } from '../log.ts';
+import type { Log } from '../log.ts';
 import type { StorePart } from '../store/store-part.ts';
 import { placedLinks } from '../upstream/placed-links.ts';
 import type { Cluster, Member } from './cluster.ts';
+import { NodeDifferences } from './node-differences.ts';
+import { type NodeState, type NodeStatus, nodeList } from './node-list.ts';
 import type { Reach } from './reach.ts';
 import { ServerPlacement } from './server-placement.ts';
 
-export type NodeState = 'running' | 'draining';
+/** Of the gateway. */
+export interface ClusterHost {
+  readonly store: Pick<StorePart, 'open'>;
+  readonly configHash: ConfigHash;
+  readonly log: Log;
+}
 
 export interface ClusterPartOptions {
   readonly version: string;
@@ -34,19 +42,19 @@ export class ClusterPart implements Part {
     wayTo: (member) => this.#reach?.to(member),
   });
   readonly #options: ClusterPartOptions;
-  #log: Log = silentLog;
-  #store: Pick<StorePart, 'open'> | undefined;
+  #host: ClusterHost | undefined;
   #cluster: Cluster | undefined;
   #reach: Reach | undefined;
+  /** When the members were read last, by the own clock. */
+  #readAt = performance.now();
 
   constructor(options: ClusterPartOptions) {
     this.#options = options;
   }
 
-  /** To be called once, before boot, with what the gateway has. */
-  attach(store: Pick<StorePart, 'open'>, log: Log): void {
-    this.#store = store;
-    this.#log = log;
+  /** To be called once, before boot. */
+  attach(host: ClusterHost): void {
+    this.#host = host;
   }
 
   /** There is one from its boot on. */
@@ -65,9 +73,21 @@ export class ClusterPart implements Part {
     return this.#cluster?.membership.members.find(({ about }) => about.instance === instance);
   }
 
+  /** As they were read last. */
+  get nodes(): readonly NodeStatus[] {
+    return nodeList(this.#cluster?.membership.members ?? []);
+  }
+
+  /** How old the list is, where the database is away; undefined while it is not. */
+  get staleSeconds(): number | undefined {
+    if (this.#cluster?.membership.isMember !== false) return undefined;
+    return Math.floor((performance.now() - this.#readAt) / 1000);
+  }
+
   async boot(): Promise<void> {
-    const store = await this.#store?.open({ prepare: async () => {}, onThereLate: () => {} });
-    const cluster = store?.cluster;
+    if (this.#host === undefined) throw new InternalError('the cluster has not been attached to a gateway');
+    const { store, configHash, log } = this.#host;
+    const { cluster } = await store.open({ prepare: async () => {}, onThereLate: () => {} });
     if (cluster === undefined) throw new InternalError('the store knows no other nodes');
     const { node } = this.#options;
     if (node.address !== undefined) {
@@ -79,8 +99,20 @@ export class ClusterPart implements Part {
     membership.tell('instance', this.instance);
     membership.tell('version', this.#options.version);
     membership.tell('state', 'running' satisfies NodeState);
+    membership.tell('config_hash', configHash.hash);
+    configHash.whenChanged((hash) => {
+      membership.tell('config_hash', hash);
+      void membership.tellNow();
+    });
+    const differences = new NodeDifferences(log);
+    membership.watch({
+      onMembers: () => {
+        this.#readAt = performance.now();
+        differences.look(this.nodes);
+      },
+    });
     await membership.tellNow();
-    if (this.#reach === undefined) this.#warnWhenSeveral(cluster);
+    if (this.#reach === undefined) warnWhenSeveral(cluster, log);
   }
 
   /** The gateway begins to stop. */
@@ -92,18 +124,18 @@ export class ClusterPart implements Part {
 
   /** Its membership ends with the store. */
   async drain(): Promise<void> {}
+}
 
-  /** Once: without an address sessions stay where they began. */
-  #warnWhenSeveral({ membership, name }: Cluster): void {
-    const look = () => {
-      if (membership.members.length < 2) return;
-      unwatch();
-      this.#log.warn(
-        { node: name, nodes: membership.members.map((member) => member.name) },
-        'several gateways work on the database and node.address is not set: sessions of this one are not served by the others, nor theirs here',
-      );
-    };
-    const unwatch = membership.watch({ onMembers: look });
-    look();
-  }
+/** Once: without an address sessions stay where they began. */
+function warnWhenSeveral({ membership, name }: Cluster, log: Log): void {
+  const look = () => {
+    if (membership.members.length < 2) return;
+    unwatch();
+    log.warn(
+      { node: name, nodes: membership.members.map((member) => member.name) },
+      'several gateways work on the database and node.address is not set: sessions of this one are not served by the others, nor theirs here',
+    );
+  };
+  const unwatch = membership.watch({ onMembers: look });
+  look();
 }

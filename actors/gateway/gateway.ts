@@ -2,7 +2,9 @@
 // hands messages in and gets them back through an Outlet; src/http does so for HTTP.
 
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Catalog } from '../../config/catalog/catalog-schema.ts';
+import { ConfigHash, type ConfigPrints } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';
 import { Aggregate } from '../client/aggregate/aggregate.ts';
@@ -24,6 +26,7 @@ import { InFlightLimiter } from '../client/routing/in-flight-limiter.ts';
 import { ToolSearch } from '../client/search/tool-search.ts';
 import { EVERY_SERVER, Sessions } from '../client/sessions/sessions.ts';
 import type { ClusterPart } from '../cluster/cluster-part.ts';
+import type { NodeStatus } from '../cluster/node-list.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
 import { forEachLimited } from '../for-each-limited.ts';
 import type { Log } from '../log.ts';
@@ -61,6 +64,8 @@ export interface GatewayOptions {
   readonly openStore?: OpenStore | undefined;
   /** Where the store is shared with other gateways. */
   readonly cluster?: ClusterPart | undefined;
+  /** Of the files of the configuration, for nodes to be compared by. */
+  readonly prints?: Partial<ConfigPrints> | undefined;
 }
 
 const FILES_AT_A_TIME = 8;
@@ -90,6 +95,8 @@ export class Gateway {
   readonly store: StorePart;
   /** Set where the store is shared with other gateways. */
   readonly cluster: ClusterPart | undefined;
+  /** Of the configuration in use. */
+  readonly configHash: ConfigHash;
   /** What the servers said last, and what was logged about them. */
   readonly lines = new RecentLines();
   readonly beginning = new StartTime();
@@ -142,8 +149,9 @@ export class Gateway {
       onFailed: (error) => this.root.send({ type: 'part.failed', part: this.store.name, error }),
       isEnding: () => this.isDraining,
     });
+    this.configHash = new ConfigHash(options.prints);
     this.cluster = options.cluster;
-    this.cluster?.attach(this.store, log);
+    this.cluster?.attach(this);
     const servers = () => this.servers.all();
     this.aggregate = new Aggregate(servers, () => this.#revision);
     const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];
@@ -195,6 +203,19 @@ export class Gateway {
 
   get isDraining(): boolean {
     return this.#life.isEnding;
+  }
+
+  /** The gateways that share the store, as they are known here; this one alone where it is shared with none. */
+  get nodes(): readonly NodeStatus[] {
+    if (this.cluster !== undefined) return this.cluster.nodes;
+    const { version, configHash, isDraining } = this;
+    const state = isDraining ? ('draining' as const) : ('running' as const);
+    return [{ name: this.nodeName, state, epoch: 0, version, config_hash: configHash.hash }];
+  }
+
+  /** What this one is called among them. */
+  get nodeName(): string {
+    return this.config.node.name ?? hostname();
   }
 
   /** Boots everything; rejects with the first reason it cannot, and then nothing is left running. */
@@ -278,6 +299,7 @@ export class Gateway {
     catalog: Catalog,
     secrets: readonly string[],
     profiles: ProfileEntries = this.#profileEntries,
+    prints: Partial<ConfigPrints> = {},
   ): Promise<CatalogDifference> {
     await loadFilters(catalog, profiles);
     this.redactor.add(...secrets);
@@ -290,6 +312,7 @@ export class Gateway {
     for (const id of fresh) this.sessions.announce(id, everyListKind);
     if (difference.removed.length > 0) this.sessions.announce(EVERY_SERVER, everyListKind);
     applyToClients(profileDifference, this);
+    this.configHash.use(prints);
     this.#stateFolder.sweepLists();
     if (this.config.learn === 'at_start') this.discovery.learn();
     this.log.info(difference, 'catalog reloaded');

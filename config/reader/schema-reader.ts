@@ -200,6 +200,7 @@ export class SchemaReader {
   #substituted(scalar: YamlScalar, path: string, isSecret: boolean) {
     const written = this.#source.text.slice(scalar.offset, scalar.end);
     const { text, used, names, faults } = substitute(String(scalar.value), this.#env);
+    this.#secrets.addPlace(scalar, isSecret);
     if (isSecret) this.#secrets.add(text);
     for (const fault of faults) {
       if (fault.isUnset) this.#unset.push(path);

@@ -36,7 +36,7 @@ export function isShown(name: string, { schema, text, isGood }: Found): boolean 
 /** Segments of a path that many servers have. A key may stand in any other, and in a user name, a query or a fragment. */
 const usualSegment = /^(?:v\d{1,2}(?:(?:alpha|beta)\d{0,2})?|api|mcp|sse|rest|openai|anthropic|)$/;
 
-function isBareAddress(text: string): boolean {
+export function isBareAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { username, password, search, hash, pathname } = new URL(text);
   return (

@@ -4,6 +4,7 @@
 // LR1  a resource with an error is not in the result; whether the others are used is the caller's decision.
 // LR2  the same files and variables give the same result: the order is that of the files' names.
 
+import { treeDigest } from '../config-hash.ts';
 import { hasError, type Problem } from '../reader/problem.ts';
 import { SchemaReader } from '../reader/schema-reader.ts';
 import type { SecretValues } from '../reader/secret-values.ts';
@@ -60,6 +61,8 @@ export interface LoadedResources {
   readonly flows: readonly Flow[];
   /** Errors and warnings, file by file. */
   readonly problems: readonly Problem[];
+  /** By file, of each of its documents, as config-hash.ts has them. */
+  readonly prints?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 const MAX_DOCUMENTS = 1000;
@@ -79,10 +82,12 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
   const found = await resourceFiles(places);
   const problems: Problem[] = [...found.problems];
   const resources: ReadResource[] = [];
+  const prints = new Map<string, readonly string[]>();
   for (const file of found.files) {
     const read = await readFile(file, options, context);
     problems.push(...read.problems);
     resources.push(...read.resources);
+    prints.set(file, read.digests);
     if (resources.length > MAX_RESOURCES) {
       problems.push(new SourceFile(file, '').problem(0, `more than ${MAX_RESOURCES} resources`));
       break;
@@ -107,6 +112,7 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
     fleets: good.flatMap(({ fleet }) => fleet ?? []),
     flows: good.flatMap(({ flow }) => flow ?? []),
     problems: inOrder(withoutValues(problems, options.secrets)),
+    prints,
   };
 }
 
@@ -114,18 +120,24 @@ async function readFile(
   file: string,
   options: LoadResourcesOptions,
   context: ResourceContext,
-): Promise<{ readonly resources: ReadResource[]; readonly problems: Problem[] }> {
+): Promise<{
+  readonly resources: ReadResource[];
+  readonly problems: Problem[];
+  readonly digests: readonly string[];
+}> {
   const source = await readSourceFile(file);
   if (!(source instanceof SourceFile))
-    return { resources: [], problems: [new SourceFile(file, '').problem(0, source.reason)] };
+    return { resources: [], problems: [new SourceFile(file, '').problem(0, source.reason)], digests: [] };
   const { documents, problems } = parseYamlDocuments(source, MAX_DOCUMENTS);
   const resources: ReadResource[] = [];
+  const digests: string[] = [];
   for (const { root, isBroken } of documents) {
     // What a broken syntax makes of the rest would only mislead.
     if (root === undefined || isEmpty(root) || isBroken) continue;
     const reader = new SchemaReader(source, options.env, options.secrets);
     if (options.isLenient === true) reader.unsetVariables = 'warning';
     resources.push(await readResource(reader, root, file, context, options.secrets));
+    digests.push(treeDigest(root, options.secrets.isPlace));
     if (reader.has(NAMESPACE))
       reader.reportKey(NAMESPACE, 'has no effect: a gateway has one for all its resources', 'warning');
   }
@@ -136,7 +148,7 @@ async function readFile(
   const asFound = resources.map((each) =>
     isWhole ? each : { ...each, trigger: undefined, agent: undefined, fleet: undefined, flow: undefined },
   );
-  return { resources: asFound, problems };
+  return { resources: asFound, problems, digests };
 }
 
 /** Between two `---` nothing may stand. */

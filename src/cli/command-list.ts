@@ -13,6 +13,7 @@ export type CommandName =
   | 'stop'
   | 'reload'
   | 'stats'
+  | 'nodes'
   | 'top'
   | 'tools'
   | 'call'
@@ -54,6 +55,7 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   stop: { usage: '<id>', description: 'stop a server; the next request starts it again' },
   reload: { usage: '', description: 'have the gateway read its catalog and its triggers again' },
   stats: { usage: '', description: 'the counters of the gateway' },
+  nodes: { usage: '', description: 'the gateways that share a store, and whether they differ' },
   top: { usage: '', description: 'watch servers and triggers live' },
   tools: { usage: '[server] [tool]', description: 'list the tools of servers, or explain one' },
   call: {

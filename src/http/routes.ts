@@ -6,6 +6,7 @@ import { GatewayError } from '../../actors/errors.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
 import { answerLogs } from './api/log-stream.ts';
+import { nodesAnswer } from './api/nodes-answer.ts';
 import { profileFigures } from './api/profile-figures.ts';
 import { serverDetails, serverRecord, serverStats } from './api/records.ts';
 import type { BodyHandler } from './listener/seam.ts';
@@ -101,6 +102,7 @@ const fixed: ReadonlyMap<string, Route> = new Map(
         }),
       ),
     },
+    '/nodes': { methods: read(plain((routes, context) => context.json(200, nodesAnswer(routes.gateway)))) },
     '/stats': { methods: read(plain(stats)) },
     '/logs': {
       methods: read((routes, context) => () => {
@@ -220,6 +222,7 @@ const STORE_MS = 1_000;
 function stats(routes: RouteContext, context: ExchangeContext): void {
   const { gateway, triggers } = routes;
   const own = {
+    ...(gateway.cluster === undefined ? {} : { node: gateway.nodeName }),
     uptime_seconds: gateway.beginning.ageSeconds,
     requests: { ...gateway.router.counts },
     sessions: gateway.sessions.size,

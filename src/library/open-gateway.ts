@@ -17,7 +17,7 @@ export async function openGateway(
   // A copy: the variables of the program that embeds it stay as they are.
   const environment = { ...(options.environment ?? process.env) };
   addOwnPrograms(environment);
-  const { config, catalog, secrets } = await loadConfig(file, environment);
+  const { config, catalog, secrets, prints } = await loadConfig(file, environment);
   const gateway = new Gateway({
     log: silentLog,
     state: 'shared',
@@ -26,6 +26,7 @@ export async function openGateway(
     config,
     catalog,
     secrets,
+    prints,
     version,
   });
   await gateway.start();

@@ -18,7 +18,7 @@ interface Resource {
 export function lastGoodResources(next: LoadedResources, before: LoadedResources): LoadedResources {
   const bad = new Set(next.problems.filter(isError).map(({ file }) => file));
   // A folder that cannot be read is a bad file with everything in it.
-  const isBad = ({ file }: Resource) =>
+  const isBad = ({ file }: Pick<Resource, 'file'>) =>
     bad.has(file) || [...bad].some((each) => file.startsWith(`${each}${sep}`));
   const triggers = merged(next.triggers, before.triggers, isBad);
   // What is gone and named by what is kept is kept too, from what names most to what is only named.
@@ -28,7 +28,13 @@ export function lastGoodResources(next: LoadedResources, before: LoadedResources
   const fleets = withNamed('fleet', merged(next.fleets, before.fleets, isBad), before.fleets, named);
   named.push(...fleets.flatMap(targetsOfFleet));
   const agents = withNamed('agent', merged(next.agents, before.agents, isBad), before.agents, named);
-  return { triggers, agents, fleets, flows, problems: next.problems };
+  const printsOf = (prints: LoadedResources['prints'], isUsed: (file: string) => boolean) =>
+    [...(prints ?? [])].filter(([file]) => isUsed(file));
+  const prints = new Map([
+    ...printsOf(next.prints, (file) => !isBad({ file })),
+    ...printsOf(before.prints, (file) => isBad({ file })),
+  ]);
+  return { triggers, agents, fleets, flows, problems: next.problems, prints };
 }
 
 function merged<T extends Resource>(

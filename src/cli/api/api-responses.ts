@@ -11,6 +11,7 @@ import type {
   triggerRecord,
 } from '../../http/api/automation-records.ts';
 import type { fleetRecord, flowDetails, flowRecord } from '../../http/api/flow-records.ts';
+import type { NodesAnswer } from '../../http/api/nodes-answer.ts';
 import type { ProfileStats } from '../../http/api/profile-figures.ts';
 import type { serverDetails, serverRecord, serverStats } from '../../http/api/records.ts';
 import type {
@@ -32,6 +33,8 @@ export type ServerStats = ReturnType<typeof serverStats>;
 
 /** The rest is there where there are triggers. */
 export interface Stats extends Partial<AutomationStats> {
+  /** Which one has answered, where several gateways share a store. */
+  readonly node?: string;
   readonly uptime_seconds: number;
   readonly requests: { readonly total: number; readonly failed: number; readonly in_flight: number };
   readonly sessions: number;
@@ -40,6 +43,8 @@ export interface Stats extends Partial<AutomationStats> {
   /** Where there are any. */
   readonly profiles?: Readonly<Record<string, ProfileStats>>;
 }
+
+export type { NodesAnswer };
 
 export const pathOf = (id: string): string => `servers/${encodeURIComponent(id)}`;
 

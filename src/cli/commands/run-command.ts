@@ -24,6 +24,7 @@ import { printable } from '../views/terminal-text.ts';
 import { approvalOperations } from './approval-operations.ts';
 import { automationOperations } from './automation-operations.ts';
 import { graphFlow } from './graph-flow.ts';
+import { nodeOperations } from './node-operations.ts';
 import { nounOperations } from './noun-operations.ts';
 import type { Operation } from './operation.ts';
 import { serverOperations } from './operations.ts';
@@ -35,6 +36,7 @@ const operations: Readonly<Record<string, Operation>> = {
   ...automationOperations,
   ...runOperations,
   ...approvalOperations,
+  ...nodeOperations,
   ...nounOperations,
   ...runTargets,
   graph: graphFlow,

@@ -2,6 +2,7 @@
 // headers by their names, options such as `--api-key VALUE`, headers that are given in arguments, passwords and keys in
 // addresses, and what looks like the token of a known service wherever it stands.
 
+import { knownTokens } from '../../../config/reader/key-forms.ts';
 import { isKeyName } from '../../../config/reader/shown-values.ts';
 
 /** A part of a text that is to be taken out, with the name that the variable in its place might have. */
@@ -26,9 +27,6 @@ export function isSecretName(name: string): boolean {
   );
 }
 
-const tokens =
-  /\b(?:sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|xapp-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?|npm_\w{30,}|hf_\w{20,}|ntn_\w{20,}|secret_\w{20,}|lin_api_\w{20,}|tvly-[\w-]{16,}|figd_[\w-]{20,}|shp(?:at|ca|ss)_\w{20,}|pat[\w]{14}\.[0-9a-f]{20,})/g;
-
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 const opaque = `(?=[\\w=]*\\d[\\w=]*\\d[\\w=]*\\d)(?=[\\w=]*[A-Za-z])[\\w=]{20,}`;
 
@@ -42,7 +40,7 @@ const inAddresses = [
 /** The text without what looks like a secret in it. References are left alone. */
 export function withoutSecrets(text: string, hide: Hide): string {
   const found: Secret[] = [];
-  for (const match of text.matchAll(tokens)) found.push(span(match.index, match[0], 'TOKEN'));
+  for (const match of text.matchAll(knownTokens)) found.push(span(match.index, match[0], 'TOKEN'));
   for (const { pattern, name } of inAddresses) {
     if (!text.includes('://')) break;
     for (const match of text.matchAll(pattern)) {

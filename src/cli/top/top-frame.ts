@@ -3,6 +3,7 @@
 
 import { deliveryCounts, triggerCounts, waitText } from '../views/automation-views.ts';
 import { counted, duration, latency } from '../views/figures.ts';
+import { nodesLine } from '../views/node-views.ts';
 import { type Paint, plain, styleOf } from '../views/paint.ts';
 import { counterColumns, retryText, stateCounts } from '../views/server-views.ts';
 import { type Column, table } from '../views/table.ts';
@@ -30,6 +31,7 @@ export function topFrame(now: Sample, before: Sample | undefined, view: View): s
   const rows = rowsOf(now, before).sort(orders[order]);
   const above = [
     headLine(now, before, view),
+    ...nodesLines(now, view),
     serversLine(now, view),
     ...triggersLine(now, view),
     ...waitLines(now, view),
@@ -90,6 +92,13 @@ function headLine({ at, stats }: Sample, before: Sample | undefined, view: View)
     counted(stats.listens, 'listen'),
   ];
   return view.paint('strong', parts.join('  ').slice(0, view.width));
+}
+
+/** Only where there is a cluster. */
+function nodesLines({ nodes }: Sample, { paint, width = Number.POSITIVE_INFINITY }: View): string[] {
+  if (nodes === undefined) return [];
+  const bare = nodesLine(nodes, plain);
+  return [bare.length > width ? bare.slice(0, width) : nodesLine(nodes, paint)];
 }
 
 function serversLine(

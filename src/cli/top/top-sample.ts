@@ -6,6 +6,7 @@ import { type ApiClient, ApiProblem } from '../api/api-client.ts';
 import type {
   DeliveryList,
   DeliveryRecord,
+  NodesAnswer,
   ServerDetails,
   Stats,
   TriggerList,
@@ -24,6 +25,8 @@ export interface Sample {
   /** When it was taken, in milliseconds of a clock that never jumps. */
   readonly at: number;
   readonly stats: Stats;
+  /** Undefined where the gateway shares its store with nobody, or is of a version that does not tell. */
+  readonly nodes?: NodesAnswer | undefined;
   readonly troubles: ReadonlyMap<string, Trouble>;
   /** The newest of those that are parked. */
   readonly waiting: readonly DeliveryRecord[];
@@ -47,7 +50,8 @@ export async function takeSample(client: ApiClient, timeoutMs: number, signal: A
   setMaxListeners(MAX_TROUBLES + 5, signal);
   const failed = Object.entries(stats.servers).filter(([, { state }]) => state === 'failed');
   const ask = async (path: string) => (await client.ask('GET', path, timeoutMs, { signal })).body;
-  const [waiting, backlog, triggers, ...found] = await Promise.all([
+  const [nodes, waiting, backlog, triggers, ...found] = await Promise.all([
+    nodesIn(ask, stats),
     waitingIn(ask, stats),
     backlogIn(ask, stats),
     unwellIn(ask, stats),
@@ -56,10 +60,14 @@ export async function takeSample(client: ApiClient, timeoutMs: number, signal: A
       return trouble === undefined ? [] : [[id, trouble] as const];
     }),
   ]);
-  return { at, stats, troubles: new Map(found.flat()), waiting, backlog, triggers };
+  return { at, stats, nodes, troubles: new Map(found.flat()), waiting, backlog, triggers };
 }
 
 type Ask = (path: string) => Promise<unknown>;
+
+async function nodesIn(ask: Ask, { node }: Stats): Promise<NodesAnswer | undefined> {
+  return node === undefined ? undefined : ((await ask('nodes')) as NodesAnswer);
+}
 
 async function waitingIn(ask: Ask, { deliveries = null }: Stats): Promise<readonly DeliveryRecord[]> {
   if (deliveries === null || deliveries.waiting === 0) return [];

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ClusterPart } from '../../../../actors/cluster/cluster-part.ts';
 import { silentLog } from '../../../../actors/log.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
+import { ConfigHash } from '../../../../config/config-hash.ts';
 import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
 
 let server: PostgresServer;
@@ -20,7 +21,7 @@ test('a process is found by its instance under each of its memberships, and says
       node: { name, address: `${name}:1`, ttlMs: 1_000 },
     });
     const part = new ClusterPart({ version: '1.2.3', node: {} });
-    part.attach({ open: async () => store }, silentLog);
+    part.attach({ store: { open: async () => store }, configHash: new ConfigHash(), log: silentLog });
     await part.boot();
     return { store, membership, part };
   };
@@ -34,7 +35,7 @@ test('a process is found by its instance under each of its memberships, and says
       epoch: a.membership.epoch,
       name: 'a',
       address: 'a:1',
-      about: { instance, version: '1.2.3', state: 'running' },
+      about: { instance, version: '1.2.3', state: 'running', config_hash: new ConfigHash().hash },
     });
     expect(b.part.memberOf('0'.repeat(16))).toBeUndefined();
     await a.part.tellDraining();

@@ -1,0 +1,43 @@
+// Says in the log when nodes differ in what should be the same everywhere.
+//
+// NDF1  that they differ is said once until they agree, and that they agree again once.
+
+import type { Log } from '../log.ts';
+import { comparedFields, differencesOf, type NodeStatus } from './node-list.ts';
+
+const differ = {
+  config_hash: 'the nodes differ in their configuration',
+  version: 'the nodes differ in their version',
+};
+const agree = {
+  config_hash: 'the nodes have the same configuration again',
+  version: 'the nodes have the same version again',
+};
+
+export class NodeDifferences {
+  readonly #log: Log;
+  readonly #differing = new Set<string>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  look(nodes: readonly NodeStatus[]): void {
+    const differing = differencesOf(nodes);
+    for (const difference of comparedFields) {
+      const [field] = difference;
+      const isDiffering = differing.includes(difference);
+      if (isDiffering === this.#differing.has(field)) continue;
+      if (isDiffering) {
+        this.#differing.add(field);
+        this.#log.warn(
+          { nodes: Object.fromEntries(nodes.map((node) => [node.name, node[field]])) },
+          differ[field],
+        );
+      } else {
+        this.#differing.delete(field);
+        this.#log.info({ nodes: nodes.length }, agree[field]);
+      }
+    }
+  }
+}
