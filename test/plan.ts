@@ -112,6 +112,8 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/automation-places',
     'automation/automation-waits',
     'automation/postgres',
+    'automation/standstill',
+    'automation/connections-of-nodes',
   ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
