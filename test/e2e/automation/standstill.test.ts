@@ -80,7 +80,9 @@ test('per conversation nothing is seen after a later one when a gateway stands s
   expect(before).toBeGreaterThan(0);
   // The one that came back is a member again, and works.
   await eventually(() =>
-    expect(one.logs().filter(({ msg }) => msg === 'this node works on the database')).toHaveLength(2),
+    expect(one.logs().filter(({ msg }) => msg === 'this node works on the database').length).toBeGreaterThan(
+      1,
+    ),
   );
   const newest = new Map<number, number>();
   const older: string[] = [];
