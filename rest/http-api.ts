@@ -14,6 +14,7 @@ import { ApiAnswer } from './api-answer.ts';
 import { nextAddress } from './redirect.ts';
 import { RequestEnd } from './request-end.ts';
 import { connectionFault, RequestFault } from './request-fault.ts';
+import { endWhatIsOver } from './standstill.ts';
 import { type Clean, plainJson, without } from './without-secrets.ts';
 
 const AGENT = `actor-gateway/${manifest.version}`;
@@ -89,6 +90,7 @@ export class HttpApi {
     let wasBegun = false;
     try {
       for (let count = 0; ; count++) {
+        endWhatIsOver();
         end.signal.throwIfAborted();
         wasBegun = true;
         response = await fetch(url, { method, headers, body, redirect: 'manual', signal: end.signal });

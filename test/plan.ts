@@ -113,6 +113,8 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/automation-waits',
     'automation/postgres',
     'automation/store-moved',
+    'automation/standstill',
+    'automation/connections-of-nodes',
   ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',

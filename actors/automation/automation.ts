@@ -13,6 +13,8 @@ import { supervisorMachine } from '../../machines/supervisor.ts';
 import { type ApprovalPlaces, Approvals } from '../approvals/approvals.ts';
 import { OperatorApprovals, type OperatorApprovalsHost } from '../approvals/operator-approvals.ts';
 import { InProcessClient } from '../client/in-process-client.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { type ConnectionLease, LocalLease } from '../connections/connection-lease.ts';
 import { CONNECTIONS, ConnectionRegistry } from '../connections/connection-registry.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Part } from '../gateway/life.ts';
@@ -73,6 +75,7 @@ export class Automation implements Part {
   readonly #options: AutomationOptions;
   readonly #adapters: Adapters;
   readonly #connections: ConnectionRegistry;
+  #lease: ConnectionLease = new LocalLease();
   readonly #places: ApprovalPlaces;
   readonly #pauses = new Pauses();
   readonly #counters = new TriggerCounters();
@@ -102,6 +105,7 @@ export class Automation implements Part {
     this.#connections = new ConnectionRegistry({
       log: () => this.gateway.log,
       supervisor: () => this.#supervisor(CONNECTIONS),
+      lease: () => this.#lease,
     });
     this.#adapters = makeAdapters({ maxBodyBytes: options.maxBodyBytes });
     this.#places = approvalPlaces(this.#adapters, this.triggers, this.targets);
@@ -165,6 +169,7 @@ export class Automation implements Part {
       onThereLate: () => this.#onStoreLate(),
     });
     this.#store = store;
+    if (store.cluster !== undefined) await this.#joinCluster(store.cluster);
     this.targets.boot(this.gateway);
     const { maxBodyBytes } = this.#options;
     const { platforms } = this.#adapters;
@@ -199,6 +204,12 @@ export class Automation implements Part {
     });
     for (const folder of watched)
       this.#watches.push(new FolderWatch(folder, () => void this.#reloads.onChanged()));
+  }
+
+  /** Loaded only where there are other nodes. */
+  async #joinCluster(cluster: Cluster): Promise<void> {
+    const { ClusterLease } = await import('../connections/cluster-lease.ts');
+    this.#lease = new ClusterLease(cluster);
   }
 
   /** They were opened when nobody knew. */

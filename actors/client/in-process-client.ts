@@ -6,6 +6,7 @@
 // IPC3  an answer that is none fails its request, and nothing else: it is read on the way of all messages of its server.
 // IPC4  the error of a request that was certainly not sent says so (`isUnsent`); where that is not known, it does not.
 
+import { endWhatIsOver } from '../../rest/standstill.ts';
 import {
   DeadlineError,
   type GatewayError,
@@ -118,6 +119,7 @@ export class InProcessClient {
     { server, signal, timeoutMs = TIMEOUT_MS, trace }: InProcessOptions,
     { meta, onProgress, onReport }: RequestExtras = {},
   ): Promise<Readonly<Record<string, unknown>>> {
+    endWhatIsOver();
     signal?.throwIfAborted();
     const { router, serverInfo } = this.#host;
     this.#lastId += 1;

@@ -19,7 +19,7 @@ import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
 import { steadyNow } from '../steady-clock.ts';
 import { childOf, persistentPolicy, supervisorInput } from '../supervision.ts';
-import { type ConnectionLease, LocalLease } from './connection-lease.ts';
+import type { ConnectionLease } from './connection-lease.ts';
 import { ConnectionRun } from './connection-run.ts';
 import { type ConnectedAccount, type ConnectionUse, failureOf, type UsedConnection } from './connector.ts';
 import { type ConnectionStatus, type OnRefused, SharedConnection, type User } from './shared-connection.ts';
@@ -29,7 +29,7 @@ export const CONNECTIONS = 'connections';
 export interface ConnectionRegistryOptions {
   log(): Log;
   supervisor(): AnyActorRef | undefined;
-  readonly lease?: ConnectionLease;
+  lease(): ConnectionLease;
 }
 
 /** With what is shown of it. */
@@ -43,13 +43,11 @@ const SHUTDOWN_MS = 4_500;
 
 export class ConnectionRegistry {
   readonly #options: ConnectionRegistryOptions;
-  readonly #lease: ConnectionLease;
   readonly #logic: AnyActorLogic;
   readonly #connections = new Map<string, SharedConnection>();
 
   constructor(options: ConnectionRegistryOptions) {
     this.#options = options;
-    this.#lease = options.lease ?? new LocalLease();
     this.#logic = guarded(
       connectionMachine.provide({
         actors: {
@@ -126,9 +124,10 @@ export class ConnectionRegistry {
       key: shared.key,
       connector,
       users: shared.users,
-      lease: this.#lease,
+      lease: this.#options.lease(),
       log: this.#options.log(),
       closeMs: CLOSE_MS,
+      onStandby: (by) => this.#onStandby(shared, by),
       onOpen: (notice) => {
         tell({ type: 'opened' });
         shared.onOpen(notice);
@@ -139,6 +138,13 @@ export class ConnectionRegistry {
       .run()
       .then((failure) => tell(failure === undefined ? { type: 'closed' } : { type: 'lost', failure }));
     return run;
+  }
+
+  #onStandby(shared: SharedConnection, by: { readonly node: string | undefined } | undefined): void {
+    const wasStandby = shared.onStandby(by, steadyNow());
+    if (by === undefined || wasStandby) return;
+    const log = this.#options.log();
+    log.info({ connection: shared.key, node: by.node }, 'another node is connected; this one stands by');
   }
 
   #onState({ bearer, since, failure, pauseMs }: ConnectionContext, state: ConnectionState): void {

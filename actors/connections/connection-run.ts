@@ -6,11 +6,12 @@
 // RU2  whoever connects and closes has a deadline; after it, and when the run is cut, the signal is aborted, and what does not
 //      end even then is left behind with an error in the log.
 // RU3  what `connect` gives after its deadline is closed like any other.
+// RU4  when the lease is lost everything is cut at once, and the run has failed: it is tried again.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { ConnectionFailure } from '../../machines/connection-failure.ts';
 import type { Log } from '../log.ts';
-import type { ConnectionLease } from './connection-lease.ts';
+import type { ConnectionLease, HeldLease } from './connection-lease.ts';
 import { ConnectionError, type Connector, failureOf, type OpenConnection, type Users } from './connector.ts';
 import { UsersNotice } from './users-notice.ts';
 
@@ -21,6 +22,8 @@ export interface ConnectionRunOptions {
   readonly users: Users;
   readonly lease: ConnectionLease;
   readonly log: Log;
+  /** Another node is connected, the one of that name where it is known; undefined once it is this one's turn. */
+  readonly onStandby: (by: { readonly node: string | undefined } | undefined) => void;
   readonly onOpen: (notice: UsersNotice) => void;
   readonly onUsersRefused: (refusals: ReadonlyMap<Trigger, string>) => void;
   /** For what takes part in it to end by itself. */
@@ -30,6 +33,7 @@ export interface ConnectionRunOptions {
 const CONNECT_MS = 30_000;
 /** For what has to end at once to have ended. */
 const CUT_MS = 1_000;
+const LOST = 'this node could not reach the database in time: another node may connect now';
 
 /** How a run ended: undefined when it was asked to. */
 export type RunEnd = ConnectionFailure | undefined;
@@ -45,13 +49,17 @@ export class ConnectionRun {
 
   /** Never rejects. To be called once. */
   async run(): Promise<RunEnd> {
-    const { key, lease } = this.#options;
+    const { key, lease, connector, onStandby } = this.#options;
     try {
       const signal = AbortSignal.any([this.#cutting.signal, this.#closing.signal]);
-      const held = await lease.take(key, signal);
+      const { isOnEveryNode } = connector;
+      const onWaits = (node: string | undefined) => onStandby({ node });
+      const held = await lease
+        .take(key, signal, { isOnEveryNode, onWaits })
+        .finally(() => onStandby(undefined));
       try {
         signal.throwIfAborted();
-        return await this.#connected();
+        return await this.#held(held);
       } finally {
         held.release();
       }
@@ -70,6 +78,18 @@ export class ConnectionRun {
   /** Ends it at once. */
   cut(): void {
     this.#cutting.abort();
+  }
+
+  async #held({ lost }: HeldLease): Promise<RunEnd> {
+    const cut = () => this.cut();
+    lost.addEventListener('abort', cut, { once: true });
+    if (lost.aborted) cut();
+    try {
+      const end = await this.#connected();
+      return lost.aborted ? { kind: 'transient', reason: LOST } : end;
+    } finally {
+      lost.removeEventListener('abort', cut);
+    }
   }
 
   async #connected(): Promise<RunEnd> {

@@ -18,6 +18,8 @@ export interface Connector<T extends Trigger = Trigger> {
    * connected over a reload, what is another closes the connection and opens it anew.
    */
   readonly identity: string;
+  /** It tells the platform something, and holds nothing there: of a cluster each node may have its own. */
+  readonly isOnEveryNode?: boolean | undefined;
   /** How long `connect` may take. @default 30000 */
   readonly connectMs?: number | undefined;
   connect(signal: AbortSignal, users: Users<T>): Promise<OpenConnection<T>>;

@@ -13,8 +13,11 @@ import type { UsersNotice } from './users-notice.ts';
 
 /** What GET /triggers, the inspector and `top` show of a connection. Times are epoch ms. */
 export interface ConnectionStatus extends ConnectedAccount {
-  readonly state: ConnectionState;
+  /** `standby`: another node of the cluster is connected. */
+  readonly state: ConnectionState | 'standby';
   readonly since: number;
+  /** The name of that node, where it is known. */
+  readonly heldBy?: string | undefined;
   /** From a failure on until it is connected. */
   readonly lastError: string | undefined;
   readonly retryAt: number | undefined;
@@ -50,6 +53,7 @@ export class SharedConnection {
   readonly #told = new WeakMap<User, string>();
   /** With which the present run connects, or the last one did. */
   #identity: string | undefined;
+  #standby: { readonly node: string | undefined; readonly since: number } | undefined;
   #notice: UsersNotice | undefined;
   #onEnded: (() => void)[] = [];
 
@@ -71,6 +75,13 @@ export class SharedConnection {
     const { state, since, failure, pauseMs } = this.#lastChange;
     const isWaiting = state === 'backingOff' || state === 'failed';
     const { platform, account } = this;
+    const standby = state === 'connecting' ? this.#standby : undefined;
+    // What has failed before says nothing of the node that is connected.
+    if (standby !== undefined)
+      return {
+        ...{ platform, account, state: 'standby', since: standby.since, heldBy: standby.node },
+        ...{ lastError: undefined, retryAt: undefined },
+      };
     const retryAt = isWaiting ? since + pauseMs : undefined;
     return { platform, account, state, since, lastError: failure?.reason, retryAt };
   }
@@ -114,6 +125,14 @@ export class SharedConnection {
 
   onOpen(notice: UsersNotice): void {
     this.#notice = notice;
+  }
+
+  /** Another node is connected, or not any more. Gives whether that was so before. */
+  onStandby(by: { readonly node: string | undefined } | undefined, now: number): boolean {
+    const before = this.#standby;
+    this.#standby = by && { node: by.node, since: before?.since ?? now };
+    if (by !== undefined) this.#refuse(undefined);
+    return before !== undefined;
   }
 
   /** Of single triggers, while it is connected. */

@@ -10,6 +10,7 @@
 import { Agent as HttpPool, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsPool, request as requestHttps } from 'node:https';
 import { pauseOf } from '../../rest/retry-after.ts';
+import { endWhatIsOver } from '../../rest/standstill.ts';
 import { AgentReplyReader } from './agent-reply-reader.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
 import type { HandlerContext } from './handler-context.ts';
@@ -89,8 +90,13 @@ export class HttpAgent implements Handler {
     const isHttps = this.#url.protocol === 'https:';
     const start = isHttps ? requestHttps : requestHttp;
     return new Promise((resolve, reject) => {
+      endWhatIsOver();
       signal.throwIfAborted();
       const request = start(this.#url, { method: 'POST', headers, agent, signal });
+      // What is written waits for the connection, which may take long.
+      request.on('socket', (socket) => {
+        if (socket.connecting) socket.once('connect', endWhatIsOver).once('secureConnect', endWhatIsOver);
+      });
       let hasAnswer = false;
       request.on('response', (response) => {
         hasAnswer = true;

@@ -84,6 +84,12 @@ export class Attempt {
     queueMicrotask(() => host.ended());
   }
 
+  /** The same where the claim is lost before anything was begun. */
+  drop(host: AttemptHost): void {
+    this.cut = 'lost';
+    queueMicrotask(() => host.ended());
+  }
+
   /** Tells the work to end, and waits for it for so long. */
   abort(patienceMs: number): void {
     this.#patienceUntil = performance.now() + patienceMs;

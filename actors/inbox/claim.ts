@@ -6,11 +6,14 @@
 // TE3  of a turn that is over nothing is kept.
 
 import type { StoredEvent, Turn } from '../store/store.ts';
+import type { Tenure } from './tenure.ts';
 
 export interface ClaimedTurn {
   readonly turn: Turn;
   /** Until when it surely holds, in performance.now() milliseconds. */
   readonly heldUntil: number;
+  /** That of the node which claimed it. */
+  readonly tenure: Tenure;
 }
 
 /** Takes the place of the event that was handled, which may be large. */
@@ -29,6 +32,7 @@ const NOTHING: StoredEvent = {
 export class Claim {
   #turn: Turn;
   #heldUntil = 0;
+  #tenure: Tenure = { isOver: false };
   #turnsInARow = 0;
   #waiting: ClaimedTurn | undefined;
 
@@ -55,17 +59,18 @@ export class Claim {
     return this.#waiting?.turn;
   }
 
-  begin({ turn, heldUntil }: ClaimedTurn): void {
+  begin({ turn, heldUntil, tenure }: ClaimedTurn): void {
     this.#turnsInARow = turn.fence === this.#turn.fence ? this.#turnsInARow + 1 : 1;
     this.#turn = turn;
     this.#heldUntil = heldUntil;
+    this.#tenure = tenure;
     this.#waiting = undefined;
   }
 
   /** The next event under the same claim. */
   after(event: StoredEvent, snapshot: string | undefined): ClaimedTurn {
     const { key, fence } = this.#turn;
-    return { turn: { key, fence, event, snapshot }, heldUntil: this.#heldUntil };
+    return { turn: { key, fence, event, snapshot }, heldUntil: this.#heldUntil, tenure: this.#tenure };
   }
 
   /** The turn goes on after a checkpoint: as this attempt, from this state. What was begun before it counts as tried. */
@@ -93,12 +98,18 @@ export class Claim {
     return now >= this.#heldUntil;
   }
 
+  /** The node has lost what it had claimed. Gives whether the turn is of that. */
+  dropEnded(): boolean {
+    if (this.#waiting?.tenure.isOver === true) this.#waiting = undefined;
+    return this.#tenure.isOver;
+  }
+
   dropOverdue(now: number): void {
     if (this.#waiting !== undefined && now >= this.#waiting.heldUntil) this.#waiting = undefined;
   }
 
   onRenewed(fence: number, heldUntil: number): void {
-    if (this.#waiting?.turn.fence === fence) this.#waiting = { turn: this.#waiting.turn, heldUntil };
+    if (this.#waiting?.turn.fence === fence) this.#waiting = { ...this.#waiting, heldUntil };
     else if (this.#turn.fence === fence) this.#heldUntil = heldUntil;
   }
 

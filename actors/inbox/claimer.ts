@@ -8,7 +8,9 @@
 
 import { InternalError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Appended, AppendOptions, NewEvent, Store, Turn } from '../store/store.ts';
+import type { Appended, AppendOptions, NewEvent, Store } from '../store/store.ts';
+import type { ClaimedTurn } from './claim.ts';
+import type { Tenure } from './tenure.ts';
 
 /** What the claimer needs of its queue. */
 export interface ClaimerQueue {
@@ -19,8 +21,8 @@ export interface ClaimerQueue {
   readonly freePlaces: number;
   /** The queue takes turns: it has started, and does not drain. */
   readonly isOpen: boolean;
-  /** Has a mailbox work on the turn; `heldUntil` in performance.now() milliseconds. */
-  take(turn: Turn, heldUntil: number): void;
+  /** Has a mailbox work on the turn. */
+  take(claimed: ClaimedTurn): void;
   noteOf(error: unknown): string;
   /** No call of the store is under way any more. */
   onIdle(): void;
@@ -32,11 +34,8 @@ export interface ClaimerOptions {
   readonly leaseMs: number;
   /** Renews what is held, where it is time to. Claims that ran out while the process stood still would be given out anew. */
   readonly renewFirst: () => void;
-}
-
-interface Given {
-  readonly turn: Turn;
-  readonly heldUntil: number;
+  /** Of what is claimed from now on. */
+  readonly tenure: () => Tenure;
 }
 
 /** The most that one call of the store claims. */
@@ -50,7 +49,7 @@ export class Claimer {
   /** Places that are kept for the results of calls that are under way. */
   #reserved = 0;
   /** Turns that came with the acceptance of their events in this tick. */
-  #given: Given[] = [];
+  #given: ClaimedTurn[] = [];
   #isClaiming = false;
   #isWoken = false;
   /** The store may have had more than there was room for. */
@@ -76,11 +75,11 @@ export class Claimer {
   async accept(event: NewEvent): Promise<Appended> {
     const { leaseMs } = this.#options;
     if (!this.#queue.isOpen || this.#mayHaveMore || this.#room <= 0) return this.#append(event);
-    const heldUntil = performance.now() + leaseMs;
+    const [heldUntil, tenure] = [performance.now() + leaseMs, this.#options.tenure()];
     this.#reserved += 1;
     try {
       const appended = await this.#append(event, { claimMs: leaseMs });
-      if (appended.turn !== undefined) this.#takeSoon({ turn: appended.turn, heldUntil });
+      if (appended.turn !== undefined) this.#takeSoon({ turn: appended.turn, heldUntil, tenure });
       return appended;
     } finally {
       this.#giveBack(1);
@@ -144,18 +143,18 @@ export class Claimer {
   async #claimUpTo(max: number): Promise<boolean> {
     const { store, leaseMs, renewFirst } = this.#options;
     renewFirst();
-    const heldUntil = performance.now() + leaseMs;
+    const [heldUntil, tenure] = [performance.now() + leaseMs, this.#options.tenure()];
     this.#reserved += max;
     try {
       const turns = await store.claim(max, leaseMs, this.#queue.prefix);
-      for (const turn of turns) this.#queue.take(turn, heldUntil);
+      for (const turn of turns) this.#queue.take({ turn, heldUntil, tenure });
       return turns.length >= max;
     } finally {
       this.#reserved -= max;
     }
   }
 
-  #takeSoon(given: Given): void {
+  #takeSoon(given: ClaimedTurn): void {
     this.#reserved += 1;
     this.#given.push(given);
     if (this.#given.length === 1) setImmediate(this.#takeGiven);
@@ -164,7 +163,7 @@ export class Claimer {
   readonly #takeGiven = (): void => {
     const given = this.#given;
     this.#given = [];
-    for (const { turn, heldUntil } of given) this.#queue.take(turn, heldUntil);
+    for (const claimed of given) this.#queue.take(claimed);
     this.#giveBack(given.length);
   };
 

@@ -6,6 +6,7 @@
 // DI3  one key holds up no other: not by a handler that hangs or fails, nor by a store that refuses its outcome (A6).
 // DI4  everything is bounded: places, overruns, resting actors, events per claim, who waits for an end (A8).
 // DI5  after `drain` nothing runs, no timer is set, and every claim has been given back that could be in time.
+// DI6  what is claimed under a membership ends with it, before another node may have it (tenure.ts, rest/standstill.ts).
 
 import type { AnyActorRef } from 'xstate';
 import { InternalError } from '../errors.ts';
@@ -17,6 +18,7 @@ import { Committer } from './committer.ts';
 import { type DeliveryListener, DeliveryWaits } from './delivery-waits.ts';
 import { mailboxesLogic } from './mailboxes-actor.ts';
 import { discardEffects } from './notices.ts';
+import { presentTenure } from './tenure.ts';
 import type { Effects } from './work.ts';
 import { type QueueOptions, type QueueStats, WorkQueue } from './work-queue.ts';
 
@@ -61,6 +63,7 @@ export class Dispatcher {
   #pollAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopWaking: (() => void) | undefined;
+  #stopWatching: (() => void) | undefined;
   #drained: Promise<void> | undefined;
   #whenIdle: (() => void) | undefined;
 
@@ -80,6 +83,7 @@ export class Dispatcher {
       redact: options.redact ?? ((text: string) => text),
       leaseMs,
       renewFirst: () => this.#renew(performance.now()),
+      tenure: () => presentTenure(store.cluster?.membership),
       lingerMs: options.lingerMs ?? 5_000,
       maxResting: options.maxResting ?? 1_024,
       patienceMs: options.patienceMs ?? 5_000,
@@ -98,6 +102,14 @@ export class Dispatcher {
     }
     this.#stopWaking = this.#options.store.wake(() => {
       for (const queue of this.#queues) queue.pump();
+    });
+    this.#stopWatching = this.#options.store.cluster?.membership.watch({
+      onLost: () => {
+        for (const mailbox of this.#active()) mailbox.onTenureEnded();
+      },
+      onJoined: () => {
+        for (const queue of this.#queues) queue.pump();
+      },
     });
     this.#timer = setInterval(this.#tick, this.#options.tickMs ?? 100).unref();
   }
@@ -216,6 +228,7 @@ export class Dispatcher {
     for (const mailbox of this.#active()) mailbox.surrender();
     await this.#idle(lastMs / 2);
     clearInterval(this.#timer);
+    this.#stopWatching?.();
     this.#committer.close();
     this.endWaits();
     for (const queue of this.#queues) queue.close();

@@ -19,7 +19,7 @@ import type { AnyActorRef } from 'xstate';
 import type { ConversationEvent } from '../../machines/conversation.ts';
 import { tell } from '../dead-letters.ts';
 import type { Linked } from '../linked-list.ts';
-import type { Committed, StoredEvent, Turn, TurnRef, TurnResult } from '../store/store.ts';
+import type { Committed, StoredEvent, TurnRef, TurnResult } from '../store/store.ts';
 import { Attempt, type AttemptHost, type Cut } from './attempt.ts';
 import { Checkpoint, checkState, claimLost } from './checkpoint.ts';
 import { Claim, type ClaimedTurn } from './claim.ts';
@@ -75,9 +75,8 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
     return this.#attempt?.cut === 'lost' ? this.#claim.waiting : this.#claim.newest;
   }
 
-  /** A claim has brought a turn; `heldUntil` is when it surely holds no longer, in performance.now() milliseconds. */
-  offer(turn: Turn, heldUntil: number): void {
-    const claimed = { turn, heldUntil };
+  /** A claim has brought a turn. */
+  offer(claimed: ClaimedTurn): void {
     if (this.#phase === 'resting') {
       this.#goOn(claimed);
       return;
@@ -133,6 +132,11 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
   /** The store no longer knows the claim; where a commit is under way its answer says what became of it. */
   onMissed(fence: number): void {
     if (this.#claim.onMissed(fence)) this.#loseClaim();
+  }
+
+  /** The node has lost what it had claimed: others may have it now, and what runs is to end before this returns. */
+  onTenureEnded(): void {
+    if (this.#claim.dropEnded()) this.#loseClaim();
   }
 
   // For the machine.
@@ -247,6 +251,8 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
     this.#attempt = attempt;
     this.#phase = 'running';
     if (queue.isStopping) attempt.skip(this);
+    // Before anything is begun, since the process may have stood still meanwhile.
+    else if (claimed.tenure.isOver) attempt.drop(this);
     else attempt.start(queue.work, claimed.turn, this);
   }
 
@@ -296,6 +302,8 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
     this.#attempt.cut = 'lost';
     this.queue.record.lost(this);
     this.#tell({ type: 'claim.lost' });
+    // The machine may be in the middle of a step, and hear of it only after that.
+    this.abort();
   }
 
   #commitFault(error: unknown): void {

@@ -10,7 +10,8 @@
 import type { AnyActorRef } from 'xstate';
 import { hasEnded, tell } from '../dead-letters.ts';
 import { LinkedList } from '../linked-list.ts';
-import type { Appended, NewEvent, Turn } from '../store/store.ts';
+import type { Appended, NewEvent } from '../store/store.ts';
+import type { ClaimedTurn } from './claim.ts';
 import { Claimer, type ClaimerOptions, type ClaimerQueue } from './claimer.ts';
 import type { Committer } from './committer.ts';
 import type { DeliveryWaits } from './delivery-waits.ts';
@@ -112,7 +113,7 @@ export class WorkQueue implements ClaimerQueue {
   }
 
   get isOpen(): boolean {
-    return this.#parent !== undefined && !this.isDraining;
+    return this.#parent !== undefined && !this.isDraining && !this.#host.tenure().isOver;
   }
 
   get patienceMs(): number {
@@ -188,15 +189,16 @@ export class WorkQueue implements ClaimerQueue {
 
   // For the claimer.
 
-  take(turn: Turn, heldUntil: number): void {
-    // Too late: everything has ended, and so will the claim.
-    if (this.#parent === undefined) return;
+  take(claimed: ClaimedTurn): void {
+    const { turn, tenure } = claimed;
+    // Too late: everything has ended, and so will the claim. Or that is over, and others have it.
+    if (this.#parent === undefined || tenure.isOver) return;
     let mailbox = this.#mailboxes.get(turn.key);
     if (mailbox === undefined) {
       mailbox = new Mailbox(this, turn.key);
       this.#mailboxes.set(turn.key, mailbox);
     }
-    mailbox.offer(turn, heldUntil);
+    mailbox.offer(claimed);
   }
 
   onIdle(): void {

@@ -11,6 +11,7 @@
 //          (request-state-affinity.ts).
 
 import type { ServerEntry } from '../../config/catalog/catalog-schema.ts';
+import { endWhatIsOver } from '../../rest/standstill.ts';
 import { Deadlines } from '../deadlines.ts';
 import { type GatewayError, OverloadedError, UnavailableError, UnknownServerError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
@@ -274,6 +275,9 @@ export class Handle {
 
   /** `now` is in performance.now() milliseconds, as everywhere here. */
   #send(member: PoolMember, call: Call, now: number): void {
+    // It may have waited for long, and its caller may have lost what it is made under.
+    endWhatIsOver();
+    if (call.isDone) return;
     this.#inFlight.take(call, member);
     call.member = member;
     this.#noteUse(member, now);

@@ -44,6 +44,8 @@ export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerT
     async open(trigger: BotMessengerTrigger, host: SourceHost): Promise<OpenTrigger> {
       const account = accounts.of(trigger);
       const api = accounts.apiOf(trigger);
+      // Where another node is connected nobody else asks for what is known of its chats.
+      void account.load(host).catch(() => {});
       const connector = botConnector({ trigger, account, api, host });
       const used = host.connections.use({ trigger, connector });
       if (trigger.config.mode === 'polling') return { close: () => used.release() };

@@ -7,6 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { RequestFault } from '../../../rest/request-fault.ts';
+import { endWhatIsOver } from '../../../rest/standstill.ts';
 import type { Connector, OpenConnection, Users } from '../../connections/connector.ts';
 import type { Log } from '../../log.ts';
 import type { Principal } from '../../principal.ts';
@@ -50,6 +51,7 @@ export function botConnector(options: BotConnectorOptions): Connector<BotMesseng
   const webhook = isPolling ? [] : [secret_token, webhook_url];
   return {
     identity: JSON.stringify([bot_token, api_root, mode, ...webhook]),
+    isOnEveryNode: !isPolling,
     connect: async (signal, users) => {
       try {
         return isPolling ? await polling(options, signal, users) : await awaiting(options, signal);
@@ -111,6 +113,9 @@ async function polling(
     source: new Polls(api, times),
     sink: {
       keep: async (updates) => {
+        // Another node may have asked for more meanwhile.
+        endWhatIsOver();
+        signal.throwIfAborted();
         const triggers = users();
         // The last of them has gone: whoever comes next is given it again.
         if (triggers.length === 0) throw new Error('no trigger uses the bot any more');

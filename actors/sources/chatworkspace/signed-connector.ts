@@ -22,6 +22,7 @@ export function signedConnector({
   return {
     // Tokens of bots are no part of it: triggers of one app may have bots in several workspaces.
     identity: JSON.stringify(['http', config.api_root, config.signing_secret]),
+    isOnEveryNode: true,
     async connect(signal, users) {
       await identifyFirst(users(), botOf, host, signal);
       return webhookConnection((triggers, ending) => identifyBots(triggers, botOf, host, ending));

@@ -15,6 +15,7 @@ export function communityChatConnector(
   const { application_id, bot_token, api_root } = config;
   return {
     identity: JSON.stringify([application_id, bot_token, api_root]),
+    isOnEveryNode: true,
     async connect() {
       return webhookConnection((triggers, signal) =>
         keeper.show(triggers, signal).catch((error: unknown) => {

@@ -5,6 +5,7 @@
 // A node that has lost its membership begins anew under another id, as soon as the database answers.
 
 import { setTimeout as elapse } from 'node:timers/promises';
+import { onLook } from '../../../rest/standstill.ts';
 import type { About, ClusterMembership, Member, MembershipWatcher } from '../../cluster/cluster.ts';
 import { StoreUnavailableError } from '../../errors.ts';
 import type { Database, Transaction } from './database.ts';
@@ -51,6 +52,7 @@ export class Membership implements ClusterMembership {
   #isOver = false;
   #renewing: NodeJS.Timeout | undefined;
   #ending: NodeJS.Timeout | undefined;
+  #stopLooking: (() => void) | undefined;
   #round: Promise<void> = Promise.resolve();
 
   constructor(database: Database, options: MembershipOptions) {
@@ -63,7 +65,9 @@ export class Membership implements ClusterMembership {
     return this.#epoch;
   }
 
+  /** Asking is how a process that stood still comes to know of it, before its timers do. */
   get isMember(): boolean {
+    if (this.#isMember && this.#uptime() >= this.#endsAt) this.#lose();
     return this.#isMember && this.#uptime() < this.#endsAt;
   }
 
@@ -86,6 +90,7 @@ export class Membership implements ClusterMembership {
 
   async join(): Promise<void> {
     await this.#enter();
+    this.#stopLooking = onLook(() => void this.isMember);
     this.#schedule();
   }
 
@@ -93,6 +98,7 @@ export class Membership implements ClusterMembership {
     this.#isOver = true;
     clearTimeout(this.#renewing);
     clearTimeout(this.#ending);
+    this.#stopLooking?.();
     await this.#round;
     await this.#leave().catch(() => undefined);
     this.#isMember = false;
@@ -134,8 +140,8 @@ export class Membership implements ClusterMembership {
     this.#epoch = await this.#joined({ name, address, about: JSON.stringify(this.#told) }, ttlMs);
     await this.#bury();
     const rows = await this.transaction(members);
-    this.#isMember = true;
     this.#holdUntil(this.#askedAt + ttlMs * (1 - MARGIN));
+    this.#isMember = true;
     for (const watcher of this.#watchers) watcher.onJoined?.(this.#epoch);
     this.#onMembers(rows);
   }

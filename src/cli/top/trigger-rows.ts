@@ -128,7 +128,8 @@ function triggerOf(
 function reasonsOf(row: Omit<TriggerRow, 'reasons'>, record: TriggerRecord | undefined, now: number) {
   const { name, state, paused, connection, circuit, waiting, dead, retrying } = row;
   const because = (what: string, why: string | null | undefined) => (why ? `${what}: ${why}` : what);
-  const isLost = state !== 'failed' && typeof connection === 'string' && connection !== 'connected';
+  const isLost =
+    state !== 'failed' && typeof connection === 'string' && !['connected', 'standby'].includes(connection);
   return [
     ...(state === 'failed'
       ? [because(`next try ${retryText(record?.next_retry_at ?? null, now)}`, record?.last_error)]

@@ -188,7 +188,7 @@ export function triggerCounts(triggers: readonly TriggerStats[], paint: Paint): 
   });
   // Those that are refused are failed, and counted there.
   const isLost = ({ state, connection }: TriggerStats) =>
-    state !== 'failed' && typeof connection === 'string' && connection !== 'connected';
+    state !== 'failed' && typeof connection === 'string' && !['connected', 'standby'].includes(connection);
   const lost = triggers.filter(isLost).length;
   if (lost > 0) parts.push(paint('busy', `${lost} not connected`));
   const unanswered = triggers.filter(({ circuit }) => typeof circuit === 'string').length;

@@ -49,13 +49,18 @@ export function triggerPage(trigger: TriggerDetails, paint: Paint): string[] {
 
 function connectionEntries({ connection }: TriggerDetails, paint: Paint): readonly Entry[] {
   if (connection === null) return [];
-  const { platform, account, state, since, last_error, next_retry_at } = connection;
-  const style = state === 'connected' ? 'good' : state === 'failed' ? 'bad' : 'busy';
+  const { platform, account, state, since, held_by, last_error, next_retry_at } = connection;
+  const style = state === 'connected' || state === 'standby' ? 'good' : state === 'failed' ? 'bad' : 'busy';
   return [
     ['connection', `${paint(style, state)} to ${printable(`${platform}/${account}`)} since ${since}`],
+    ...(state === 'standby' ? [heldElsewhere(held_by)] : []),
     ...some('  error', last_error),
     ...some('  next try', next_retry_at),
   ];
+}
+
+function heldElsewhere(node: string | null): Entry {
+  return ['  held', node === null ? 'by another node' : `by node ${printable(node)}`];
 }
 
 function circuitEntries({ circuit }: TriggerDetails, paint: Paint): readonly Entry[] {

@@ -93,12 +93,13 @@ function lastRefusal({ id, state, endedAt, note, failures }: Delivery) {
   return { id, state, at: iso(endedAt ?? last?.at), note: note ?? last?.note ?? null };
 }
 
-function connectionRecord({ platform, account, state, since, lastError, retryAt }: ConnectionStatus) {
+function connectionRecord({ platform, account, state, since, heldBy, lastError, retryAt }: ConnectionStatus) {
   return {
     platform,
     account,
     state,
     since: iso(since),
+    held_by: heldBy ?? null,
     last_error: lastError ?? null,
     next_retry_at: iso(retryAt),
   };

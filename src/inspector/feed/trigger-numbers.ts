@@ -40,9 +40,9 @@ export function triggerNumbers(status: TriggerStatus, redactor: Redactor): Trigg
 }
 
 function connectionNumbers(connection: ConnectionStatus, redactor: Redactor): ConnectionNumbers {
-  const { platform, account, state, since, lastError, retryAt = null } = connection;
+  const { platform, account, state, since, heldBy, lastError, retryAt = null } = connection;
   const last_error = shownError(lastError, redactor);
-  return { platform, account, state, since, last_error, next_retry_at: retryAt };
+  return { platform, account, state, since, held_by: heldBy ?? null, last_error, next_retry_at: retryAt };
 }
 
 function circuitNumbers({ state, since, lastError }: CircuitStatus, redactor: Redactor): CircuitNumbers {
@@ -54,7 +54,8 @@ function shownError(error: string | undefined, redactor: Redactor): string | nul
 }
 
 function markOf({ state, isPaused, counts, lastError, retryAt, connection, circuit }: TriggerStatus): string {
-  const connected = connection && `${connection.state} ${connection.since} ${connection.lastError}`;
+  const connected =
+    connection && `${connection.state} ${connection.since} ${connection.heldBy} ${connection.lastError}`;
   return `${state} ${isPaused} ${counts.handled} ${counts.failed} ${counts.lastAt} ${retryAt} ${lastError} ${connected} ${circuit?.state} ${circuit?.since} ${circuit?.lastError}`;
 }
 

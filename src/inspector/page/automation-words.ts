@@ -29,8 +29,10 @@ export function triggerFigures(trigger: TriggerNumbers, now: number): Figures {
 
 /** It may have no failure of its triggers' to show, and yet one. */
 function connectionFigures(connection: ConnectionNumbers, now: number): Figures {
-  const { platform, account, state, since, last_error } = connection;
-  const lasts = `${state} for ${span(Math.max(0, now - since))}`;
+  const { platform, account, state, since, held_by, last_error } = connection;
+  const by = held_by === null ? 'another node is connected' : `held by node ${held_by}`;
+  const what = state === 'standby' ? `standby (${by})` : state;
+  const lasts = `${what} for ${span(Math.max(0, now - since))}`;
   return [[`connection ${platform}/${account}`, last_error === null ? lasts : `${lasts}: ${last_error}`]];
 }
 

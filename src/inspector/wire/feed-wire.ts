@@ -90,10 +90,12 @@ export interface ServerNumbers {
 export interface ConnectionNumbers {
   readonly platform: string;
   readonly account: string;
-  /** Of its machine. */
+  /** Of its machine; `standby` while another node is connected. */
   readonly state: string;
   /** When that began. */
   readonly since: number;
+  /** The name of that node, where it is known. */
+  readonly held_by: string | null;
   readonly last_error: string | null;
   readonly next_retry_at: number | null;
 }

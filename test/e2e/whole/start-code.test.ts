@@ -21,8 +21,8 @@ const MAX_BYTES = 1_498_000;
 /** What is of use to triggers only; tokens are taken where `auth.jwt` says so. */
 const OF_TRIGGERS =
   /^(?:rest|actors\/(?:agents|approvals|automation|connections|handlers|inbox|jwt|models|outbound|runs|sources)|config\/resources\/types|node_modules\/(?:@ai-sdk|ai|croner|jose|node-schedule))\/|^config\/resources\/trigger|^machines\/(?:agent-run|trigger|connection|conversation)|^src\/(?:automate|http\/(?:triggers-front|webhook-endpoint|api\/automation))|^actors\/store\/(?:open-store|sqlite)/;
-/** Two lines that tell a token from a key. */
-const ALLOWED = new Set(['actors/jwt/bearer-token.ts']);
+/** Two lines that tell a token from a key, and a look at the clock before a call is sent. */
+const ALLOWED = new Set(['actors/jwt/bearer-token.ts', 'rest/standstill.ts']);
 
 /** What only an agent with a model needs. */
 const OF_MODELS =

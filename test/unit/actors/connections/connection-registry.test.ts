@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { AnyActorRef } from 'xstate';
+import type { ConnectionLease } from '../../../../actors/connections/connection-lease.ts';
 import type {
   ConnectionRegistry,
   WatchedConnection,
@@ -33,10 +34,10 @@ class Bench {
   readonly supervisor: AnyActorRef;
   readonly registry: ConnectionRegistry;
 
-  constructor(account = new FakeAccount()) {
+  constructor(account = new FakeAccount(), lease?: ConnectionLease) {
     this.account = account;
     const log = { ...silentLog, error: (_: object, message: string) => void this.errors.push(message) };
-    ({ registry: this.registry, supervisor: this.supervisor } = openConnections(log));
+    ({ registry: this.registry, supervisor: this.supervisor } = openConnections(log, lease));
   }
 
   /** As an adapter sees it, for triggers of its own type. */
@@ -303,6 +304,58 @@ describe('a connection', () => {
   });
 });
 
+describe('a connection of one of several nodes', () => {
+  test('stands by while another one is connected, and is no failure', async () => {
+    let give = (): void => {};
+    const lease: ConnectionLease = {
+      take: (_account, _signal, wish) => {
+        wish?.onWaits?.('eu-2');
+        wish?.onWaits?.('eu-3');
+        return new Promise((resolve) => {
+          give = () => resolve({ lost: new AbortController().signal, release: () => {} });
+        });
+      },
+    };
+    const account = new FakeAccount({ answer: (attempt) => attempt.accept() });
+    const use = new Bench(account, lease).use('a');
+    await pass(1_000);
+    const status = { state: 'standby', heldBy: 'eu-3', lastError: undefined, retryAt: undefined };
+    expect([use.status(), account.attempts.length]).toMatchObject([status, 0]);
+    give();
+    await pass(0);
+    expect(use.status()).toMatchObject({ state: 'connected' });
+    expect(use.status().heldBy).toBeUndefined();
+  });
+
+  test('whose lease is lost is cut at once, says why, and is made again (RU4)', async () => {
+    const losses = [new AbortController(), new AbortController()];
+    let released = 0;
+    const takes = losses.values();
+    const lease: ConnectionLease = {
+      take: async () => {
+        const lost = takes.next().value?.signal ?? new AbortController().signal;
+        const release = () => {
+          released += 1;
+        };
+        return { lost, release };
+      },
+    };
+    const account = new FakeAccount({ closeMs: 60_000, answer: (attempt) => attempt.accept() });
+    const use = new Bench(account, lease).use('a');
+    await pass(0);
+    expect(use.status().state).toBe('connected');
+    losses[0]?.abort();
+    await pass(0);
+    expect([account.open.length, released]).toEqual([0, 1]);
+    expect(use.status()).toMatchObject({
+      state: 'backingOff',
+      lastError: expect.stringContaining('database'),
+    });
+    await pass(400);
+    expect(use.status()).toMatchObject({ state: 'connected', lastError: undefined });
+  });
+});
+
 describe('over random joins, leaves, reloads, failures and faults', () => {
   type Step =
     | { readonly do: 'use'; readonly name: string; readonly identity: string }
@@ -351,8 +404,11 @@ describe('over random joins, leaves, reloads, failures and faults', () => {
         for (const each of steps) {
           if (each.do === 'use') uses.push({ name: each.name, use: bench.use(each.name, each.identity) });
           else if (each.do === 'pass') await pass(each.ms);
-          else if (each.do === 'refuse one') refused = each.name;
-          else if (each.do === 'release') void uses.splice(each.at, 1)[0]?.use.release();
+          else if (each.do === 'refuse one') {
+            refused = each.name;
+            // It says so when it is told who uses the connection: with the next one.
+            for (const attempt of account.open) attempt.drop(new Error('reset'));
+          } else if (each.do === 'release') void uses.splice(each.at, 1)[0]?.use.release();
           else if (each.do === 'reload') {
             const [old] = uses.splice(each.at, 1);
             if (old === undefined) continue;

@@ -11,6 +11,7 @@ const claimed = (fence: number, heldUntil: number, seq = fence) => ({
     snapshot: undefined,
   },
   heldUntil,
+  tenure: { isOver: false },
 });
 
 test('the newest claim is the one to be renewed, and one that waits begins after the end (TE1)', () => {
@@ -41,9 +42,9 @@ test('one that waits is forgotten when its time is over, or when the store does 
 
 test('of a turn that is over nothing is kept but the fence, by which turns in a row are counted (TE3)', () => {
   const claim = new Claim(KEY);
-  const { turn, heldUntil } = claimed(1, 100);
-  claim.begin({ turn, heldUntil });
-  claim.begin(claim.after(turn.event, 'left'));
+  const first = claimed(1, 100);
+  claim.begin(first);
+  claim.begin(claim.after(first.turn.event, 'left'));
   expect([claim.turnsInARow, claim.turn.snapshot]).toEqual([2, 'left']);
   claim.end();
   expect(claim.turn).toMatchObject({ fence: 1, event: { id: '', seq: 0 }, snapshot: undefined });

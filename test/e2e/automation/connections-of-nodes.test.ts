@@ -1,0 +1,154 @@
+// Connections of three gateways on one database: a socket and a poller, each held by one of them, over its kill, its stop and a standstill.
+
+import { setTimeout as elapse } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { botTrigger, newPlatform, texts } from '../../fixtures/automation/bots.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { callbackPayload } from '../../fixtures/workspace-platform/payloads.ts';
+import { WorkspacePlatform } from '../../fixtures/workspace-platform/workspace-platform.ts';
+
+let server: PostgresServer;
+const workspace = new WorkspacePlatform({ redeliverMs: 1_000, pingMs: 500 });
+beforeAll(async () => {
+  [server] = await Promise.all([startPostgres(), workspace.start()]);
+});
+afterAll(() => Promise.all([server.stop(), workspace.stop()]));
+
+/** The lease is 2 s, the machine busy. */
+const FAILOVER_MS = 5_000;
+
+interface Shown {
+  readonly state: string;
+  readonly last_error: string | null;
+  readonly connection: { readonly state: string; readonly held_by: string | null; readonly last_error: null };
+}
+
+async function shown(gateway: GatewayProcess, name: string): Promise<Shown> {
+  return (await (await fetch(`${gateway.url}/triggers/${name}`)).json()) as Shown;
+}
+
+test('a socket and a poller are each held by one of three gateways, and by another within 5 s when that is killed', async () => {
+  const installed = workspace.addApp('A0222');
+  const app = workspace.socketsOf(installed);
+  const channels = Array.from({ length: 8 }, (_, n) => workspace.addChannel(`c-${n}`, [installed]));
+  const platform = await newPlatform();
+  const bot = platform.addBot('node_bot');
+  const ann = platform.person('Ann');
+  const chat = platform.privateChat(ann, bot);
+  const program = await startAgent();
+  const resources = [
+    trigger('ops', {
+      type: 'ChatWorkspace',
+      config: {
+        app_token: installed.appToken,
+        bot_token: installed.botToken,
+        api_root: workspace.apiRoot,
+        channels: channels.map(({ id }) => id),
+      },
+      default_agent: 'echo',
+    }),
+    botTrigger('bot', platform, bot),
+    httpAgent('echo', program.url),
+  ];
+  const url = await server.newDatabase();
+  const start = (name: string) =>
+    startAutomation({ resources, settings: { store: { postgres: { url } }, node: { name } } });
+  const gateways = new Map(
+    await Promise.all(['a', 'b', 'c'].map(async (name) => [name, await start(name)] as const)),
+  );
+  let mostSockets = 0;
+  const looking = setInterval(() => {
+    mostSockets = Math.max(mostSockets, app.open.length);
+  }, 5);
+
+  const statesOf = async (name: string) =>
+    Promise.all(
+      [...gateways].map(async ([node, gateway]) => ({ node, ...(await shown(gateway, name)).connection })),
+    );
+  const holderOf = (name: string, timeoutMs = FAILOVER_MS) =>
+    eventually(async () => {
+      const states = await statesOf(name);
+      const [holder, ...more] = states.filter(({ state }) => state === 'connected');
+      expect([holder?.state, more]).toEqual(['connected', []]);
+      for (const { state, node, held_by, last_error } of states)
+        if (node !== holder?.node)
+          expect([state, held_by, last_error]).toEqual(['standby', holder?.node, null]);
+      return holder?.node ?? '';
+    }, timeoutMs);
+  let said = 0;
+  const say = (count: number) => {
+    for (let n = 0; n < count; n += 1) {
+      const text = `n${said++}`;
+      const channel = channels[said % channels.length];
+      if (channel === undefined) continue;
+      const message = channel.add({ user: 'UANN', text: `<@${installed.user}> ${text}` });
+      app.deliver('events_api', callbackPayload(installed, channel, { ...message, type: 'app_mention' }));
+      platform.say(chat, ann, text);
+    }
+  };
+  const allAnswered = async () => {
+    const all = Array.from({ length: said }, (_, n) => `heard: n${n}`);
+    await eventually(() => expect(texts(platform, bot, chat)).toEqual(all), 60_000);
+    const answers = () => workspace.called('chat.postMessage').map(({ values }) => String(values.text));
+    await eventually(() => expect(answers().sort()).toEqual([...all].sort()), 60_000);
+  };
+
+  try {
+    const first = await holderOf('ops', 20_000);
+    await holderOf('bot');
+    say(8);
+    await allAnswered();
+
+    // Without a word.
+    await gateways.get(first)?.stop('SIGKILL');
+    gateways.delete(first);
+    const killedAt = performance.now();
+    say(8);
+    await eventually(() => expect(app.open).toHaveLength(1), FAILOVER_MS);
+    expect(performance.now() - killedAt).toBeLessThan(FAILOVER_MS);
+    const second = await holderOf('ops');
+    await eventually(() => expect(bot.updates.isPolled).toBe(true), FAILOVER_MS);
+    say(4);
+    await allAnswered();
+
+    // In good order: at once.
+    gateways.set('d', await start('d'));
+    const leaving = gateways.get(second);
+    gateways.delete(second);
+    const stopped = leaving?.stop();
+    const third = await holderOf('ops');
+    say(4);
+    expect(await stopped).toBe(0);
+    await allAnswered();
+    expect(mostSockets).toBe(1);
+
+    // One that stands still: what it has open then it cannot close, and does as soon as it goes on.
+    const still = gateways.get(third);
+    if (still === undefined) throw new Error('it is gone');
+    gateways.delete(third);
+    process.kill(still.pid, 'SIGSTOP');
+    const fourth = await holderOf('ops');
+    expect(fourth).not.toBe(third);
+    await holderOf('bot');
+    say(4);
+    await elapse(500);
+    process.kill(still.pid, 'SIGCONT');
+    gateways.set(third, still);
+    await eventually(() => expect(app.open).toHaveLength(1), 2_000);
+    expect(await holderOf('ops')).toBe(fourth);
+    say(4);
+    await allAnswered();
+    expect(bot.updates.conflicts).toBeLessThanOrEqual(1);
+  } finally {
+    clearInterval(looking);
+    await Promise.all([...gateways.values()].map((gateway) => gateway.stop('SIGKILL')));
+  }
+}, 180_000);
