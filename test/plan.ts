@@ -113,6 +113,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/automation-waits',
     'automation/postgres',
   ],
+  'several gateways on one database, and what becomes of them and of it': ['cluster/cluster'],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
     'automation/agent-runs-killed',
