@@ -1,7 +1,7 @@
 // Programs that the tests need beside Node: a browser for those of the inspector and of the browser's server, git, which holds
-// the objects of our repository host to be right, strace, which sees that the store syncs before it acknowledges, and
-// PostgreSQL, the other engine of the store. Finds them; on Debian and its like, as root, what is missing is installed. Ends with 1 and says
-// what to do otherwise.
+// the objects of our repository host to be right, strace, which sees that the store syncs before it acknowledges,
+// PostgreSQL, the other engine of the store, and for several gateways on it nginx and network namespaces. Finds them; on Debian and its
+// like, as root, what is missing is installed. Ends with 1 and says what to do otherwise.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -35,6 +35,16 @@ const programs = [
       '/opt/homebrew/bin/initdb',
       ...debianVersions().map((version) => `/usr/lib/postgresql/${version}/bin/initdb`),
     ],
+  },
+  {
+    package: 'nginx-light',
+    for: 'the tests of several gateways behind a load balancer',
+    places: ['/usr/sbin/nginx', '/usr/bin/nginx', '/opt/homebrew/bin/nginx'],
+  },
+  {
+    package: 'iproute2',
+    for: 'the tests of gateways that are cut off',
+    places: ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'],
   },
 ];
 const missing = () => programs.filter(({ places }) => !places.some((place) => existsSync(place)));

@@ -116,6 +116,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/standstill',
     'automation/connections-of-nodes',
   ],
+  'several gateways on one database, and what becomes of them and of it': ['cluster/cluster'],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
     'automation/agent-runs-killed',

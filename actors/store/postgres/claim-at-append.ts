@@ -28,11 +28,12 @@ export interface Known {
   readonly state: DeliveryState;
 }
 
-/** A row that is made here has a claim where `lease_ms` is given; its event comes after. */
+/** A row that is made here has a claim where `lease_ms` is given and the node is a member still (PGN1); its event comes after. */
 const makeClaimed = statement<readonly [key: string, isNew: boolean, fence: number | null]>(
-  `INSERT INTO mailbox (key, kind, ready_at, fence, lease_ms, node, has_more)
-   SELECT key, kind, $2::bigint + lease_ms, CASE WHEN lease_ms IS NOT NULL THEN nextval('fence') END, lease_ms,
-     CASE WHEN lease_ms IS NOT NULL THEN $3::bigint END, has_more
+  `WITH member AS (SELECT id FROM node WHERE id = $3 FOR KEY SHARE)
+   INSERT INTO mailbox (key, kind, ready_at, fence, lease_ms, node, has_more)
+   SELECT key, kind, $2::bigint + lease_ms, CASE WHEN lease_ms IS NOT NULL AND EXISTS (SELECT 1 FROM member) THEN nextval('fence') END,
+     lease_ms, CASE WHEN lease_ms IS NOT NULL THEN (SELECT id FROM member) END, has_more
    FROM json_to_recordset($1::json) AS wanted (key text, kind text, lease_ms int, has_more boolean) ORDER BY key
    ON CONFLICT (key) DO UPDATE SET has_more = true RETURNING key, xmax = 0, CASE WHEN xmax = 0 THEN fence END`,
 );

@@ -13,6 +13,7 @@ import type { Turn, TurnRef } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 import { begin, canBegin, type First, firstOf } from './first-events.ts';
 import { settle } from './mailboxes.ts';
+import { holdMembership } from './nodes.ts';
 import { breakOff } from './outcomes.ts';
 
 export interface ClaimWish {
@@ -49,8 +50,12 @@ const giveAll = statement<readonly [key: string, fence: number]>(
    RETURNING mailbox.key, fence`,
 );
 const renewAll = statement<readonly [key: string, fence: number]>(
-  `UPDATE mailbox SET ready_at = $2, lease_ms = $3 FROM json_to_recordset($1::json) AS held (key text, fence bigint)
-   WHERE mailbox.key = held.key AND mailbox.fence = held.fence RETURNING mailbox.key, mailbox.fence`,
+  `WITH held AS (
+     SELECT mailbox.key FROM json_to_recordset($1::json) AS held (key text, fence bigint)
+     JOIN mailbox ON mailbox.key = held.key AND mailbox.fence = held.fence ORDER BY mailbox.key FOR UPDATE OF mailbox
+   )
+   UPDATE mailbox SET ready_at = $2, lease_ms = $3 FROM held WHERE mailbox.key = held.key
+   RETURNING mailbox.key, mailbox.fence`,
 );
 const snapshots = statement<readonly [key: string, value: string]>(
   'SELECT key, value FROM snapshot WHERE key = ANY ($1)',
@@ -60,8 +65,8 @@ const snapshots = statement<readonly [key: string, value: string]>(
 export async function claim(transaction: Transaction, wish: ClaimWish): Promise<readonly Turn[]> {
   const { node, max, maxBytes, leaseMs } = wish;
   const { now } = transaction;
-  const found = await ready(transaction, wish);
-  if (found.length === 0) return [];
+  const [isMember, found] = await Promise.all([holdMembership(transaction, node), ready(transaction, wish)]);
+  if (!isMember || found.length === 0) return [];
   await breakOff(
     transaction,
     found.flatMap(([, running]) => running ?? []),

@@ -52,7 +52,7 @@ export interface DatabaseOptions {
   readonly connections: number;
   /** How long one statement may take. */
   readonly timeoutMs: number;
-  /** How long a session that was cut off in the middle of a transaction may hold its locks. 5 s unless given. */
+  /** How long a session that was cut off in the middle of a transaction may hold its locks. 1 s unless given. */
   readonly idleMs?: number;
   /** Hears of connections that are lost while nobody uses them. */
   readonly onLost?: ((error: Error) => void) | undefined;
@@ -61,7 +61,8 @@ export interface DatabaseOptions {
 }
 
 const ATTEMPTS = 8;
-const IDLE_IN_TRANSACTION_MS = 5_000;
+/** What a stopped node has locked stops the others: it has to be free again well before their own memberships end. */
+const IDLE_IN_TRANSACTION_MS = 1_000;
 const KEPT_IDLE_MS = 30_000;
 const SCHEMA = 'actor_gateway';
 

@@ -56,8 +56,15 @@ const isAnyDead = statement<readonly [count: number]>(
 const list = statement<readonly [id: number, name: string, address: string, about: string]>(
   'SELECT id, name, address, about FROM node WHERE until > $1 ORDER BY name, id',
 );
-const readClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock FOR UPDATE');
-const noteClock = statement('UPDATE clock SET at = $1, sets = sets + $2');
+const readClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock');
+const holdClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock FOR UPDATE');
+const noteSet = statement('UPDATE clock SET at = $1, sets = sets + 1');
+/** While another one has the row, that notes the time. */
+const noteTime = statement(
+  'UPDATE clock SET at = $1 FROM (SELECT ctid FROM clock FOR UPDATE SKIP LOCKED) AS free WHERE clock.ctid = free.ctid',
+);
+/** Holds the row of a node: it is not buried before this transaction has ended. None: it has been. */
+const holdNode = statement<readonly [id: number]>('SELECT id FROM node WHERE id = $1 FOR KEY SHARE');
 /** Set forward, what waits is due when the clock says so; a membership, a claim or a lease is not over by it. */
 const movesForward = [
   'UPDATE node SET until = until + $1 WHERE until > 0',
@@ -93,6 +100,11 @@ export async function renewNode(
 ): Promise<boolean> {
   const { now } = transaction;
   return (await transaction.run(renewOne, [id, now + ttlMs, about, now])) > 0;
+}
+
+/** Whether it may claim anything in this transaction: what it claims then is found by whoever buries it (PGN1). */
+export async function holdMembership(transaction: Transaction, id: number): Promise<boolean> {
+  return (await transaction.rows(holdNode, [id])).length > 0;
 }
 
 /** Its claims are over. */
@@ -161,7 +173,7 @@ export interface ClockSeen {
 }
 
 /**
- * Notes the server's time, and moves what is due where that was set; `seen` is what this gave before. `uptimeMs` is a clock of this
+ * Holds nothing that another node waits for, unless the clock was set: whoever does may stand still with it. Notes the server's time, and moves what is due where that was set; `seen` is what this gave before. `uptimeMs` is a clock of this
  * process that only grows.
  */
 export async function keepTime(
@@ -170,14 +182,23 @@ export async function keepTime(
   uptimeMs: number,
 ): Promise<ClockSeen> {
   const { now } = transaction;
-  const [[noted, sets] = [0, 0]] = await transaction.rows(readClock);
-  const byMs = setBy(noted, sets, seen, now, uptimeMs);
-  if (byMs !== 0) {
-    for (const move of movesForward) await transaction.run(move, [byMs]);
-    if (byMs < 0) for (const move of movesBack) await transaction.run(move, [byMs]);
+  const setMs = ([[noted, sets] = [0, 0]]: readonly (readonly [number, number])[]) => ({
+    sets,
+    byMs: setBy(noted, sets, seen, now, uptimeMs),
+  });
+  const { byMs, sets } = setMs(await transaction.rows(readClock));
+  if (byMs === 0) {
+    await transaction.run(noteTime, [now]);
+    return { at: now, uptimeMs, sets };
   }
-  await transaction.run(noteClock, [now, byMs === 0 ? 0 : 1]);
-  return { at: now, uptimeMs, sets: sets + (byMs === 0 ? 0 : 1) };
+  // Several may have seen it: the first puts it right.
+  const found = setMs(await transaction.rows(holdClock));
+  if (found.byMs !== 0) {
+    for (const move of movesForward) await transaction.run(move, [found.byMs]);
+    if (found.byMs < 0) for (const move of movesBack) await transaction.run(move, [found.byMs]);
+    await transaction.run(noteSet, [now]);
+  }
+  return { at: now, uptimeMs, sets: found.sets + (found.byMs === 0 ? 0 : 1) };
 }
 
 /** By how much the clock was set, where nobody has put that right yet. */

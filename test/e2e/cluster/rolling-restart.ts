@@ -1,0 +1,44 @@
+// Three gateways behind nginx with the documented configuration, restarted one after the other while webhooks come: no sender is
+// refused, nothing is lost, and each ends by itself with 0.
+
+import { expect, test } from 'vitest';
+import { startCluster } from '../../fixtures/cluster/cluster.ts';
+import { nothingWrong, startLedger } from '../../fixtures/cluster/ledger.ts';
+import { startNginx } from '../../fixtures/cluster/nginx.ts';
+import { startLoad } from '../../fixtures/cluster/senders.ts';
+import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
+import { freePort } from '../../fixtures/free-port.ts';
+
+const SHUTDOWN_SECONDS = 10;
+
+test('a rolling restart behind a load balancer loses nothing and refuses no webhook', async () => {
+  // Some turns are under way when their node is told to stop.
+  const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 300 : 10));
+  const ports = [await freePort(), await freePort(), await freePort()];
+  const nodes = ['one', 'two', 'three'].map((name, at) => ({
+    name,
+    settings: { listen_addr: `127.0.0.1:${ports[at]}`, shutdown_seconds: SHUTDOWN_SECONDS },
+  }));
+  const databaseUrl = await sharedPostgres().newDatabase();
+  const cluster = await startCluster({ databaseUrl, ledger, nodes, hasSchedule: true });
+  const balancer = await startNginx(await freePort(), ports);
+  const sending = startLoad({
+    conversations: 30,
+    perSecond: 80,
+    urls: () => [balancer.url],
+    patienceMs: 10_000,
+  });
+  await sending.reaches(60);
+  for (const node of cluster.nodes) {
+    const askedAtMs = performance.now();
+    expect(await node.gateway.stop('SIGTERM')).toBe(0);
+    expect(performance.now() - askedAtMs).toBeLessThan((SHUTDOWN_SECONDS + 2) * 1_000);
+    // Its name is free at once.
+    await node.start();
+    await sending.reaches(sending.acknowledged.size + 30);
+  }
+
+  expect(await cluster.account(sending), balancer.errors()).toMatchObject(nothingWrong);
+  expect(Object.fromEntries(sending.refusals), balancer.errors()).toEqual({});
+  expect((await fetch(`${balancer.url}/servers`)).status).toBe(200);
+});
