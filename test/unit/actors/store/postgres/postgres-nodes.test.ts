@@ -124,7 +124,7 @@ test('what members tell of themselves is known to the others with their next ren
 test('a lease has one holder, is free when that lets go or is over, and has a greater epoch each time (NL1)', async () => {
   const url = await server.newDatabase();
   const a = await nodeOn(url, 'a');
-  const b = await nodeOn(url, 'b', { node: { name: 'b', address: '', ttlMs: 400 } });
+  const b = await nodeOn(url, 'b');
   const [ofA, ofB] = [a.store.cluster?.leases, b.store.cluster?.leases];
   const taken = await Promise.all([ofA?.take('server/x'), ofB?.take('server/x'), ofA?.take('server/x')]);
   const [first, ...more] = taken.flatMap((each) => each ?? []);
