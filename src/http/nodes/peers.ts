@@ -80,7 +80,7 @@ export class Peers {
     this.#refusing.add(key);
     this.#options.log.error(
       { node: name, address, reason: why },
-      `a node refuses the proof of this one, and nothing is passed on to it; ${SAME_PROOF}`,
+      'a node refuses the proof of this one: node.secret has to be the same at all of them, and node.tls at all or at none',
     );
   }
 
