@@ -30,6 +30,8 @@ const PASSED_ON = /^\/(?:mcp(?:\/[^/]+)?|rpc)$/;
 const SERVER_PATH = /^\/mcp\/([^/@][^/]*)$/;
 const MAX_REMEMBERED = 1_000;
 
+/** A greeting waits so long for the members to be read. */
+const MEETING_MS = 1_000;
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave. */
 const LAST_WORDS_MS = 250;
@@ -118,14 +120,19 @@ export class NodesFront implements Part, Elsewhere {
     }
     if (cluster === undefined || headers[nodeHeaders.to] !== cluster.instance)
       return refuse(reply, 421, 'instance', 'another process is here than the one that is meant');
-    if (path === HELLO_PATH) {
-      reply.send(200, JSON_HEADERS, JSON.stringify({ instance: cluster.instance }));
-      return undefined;
-    }
+    if (path === HELLO_PATH) return () => void this.#hello(headers[nodeHeaders.from], reply);
     if (headers[nodeHeaders.epoch] !== undefined) return this.#takeForNode(request, reply);
     if (PASSED_ON.test(path)) return this.#front.takeFromNode(request, reply);
     reply.send(404, JSON_HEADERS, plainError(404, 'nodes ask for nothing of the kind'));
     return undefined;
+  }
+
+  /** Answered once whoever asks is known here, or after a moment: the database may be away. */
+  async #hello(from: string | undefined, reply: HttpReply): Promise<void> {
+    const patience = new AbortController();
+    await Promise.race([this.#peers?.meet(from), elapse(MEETING_MS, undefined, patience)]).catch(() => {});
+    patience.abort();
+    reply.send(200, JSON_HEADERS, '{}');
   }
 
   /** A node asks for itself, of a server that it believes to run here. */

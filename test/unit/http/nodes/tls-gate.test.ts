@@ -111,7 +111,9 @@ test('whoever has the secret gets in, and nobody else does (NPF1)', async () => 
   expect(await asked(port, proof.client)).toBe('in');
   const other = await nodeProof({ secret: 'another-secret-of-nodes' });
   expect(await asked(port, other.client)).toMatch(/^(?:ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC|EPROTO)$/);
-  expect(await asked(port, { rejectUnauthorized: false })).toBe('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE');
+  expect(await asked(port, { rejectUnauthorized: false })).toMatch(
+    /^(?:ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE|EPROTO)$/,
+  );
   expect(refused).toEqual(['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'ERR_SSL_NO_SHARED_CIPHER']);
   expect(proof.isRight(undefined)).toBe(true);
 });
