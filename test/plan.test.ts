@@ -17,7 +17,7 @@ import {
 
 const root = resolve(import.meta.dirname, '..');
 /** Itself, or by what all tests of a platform begin with. */
-const startsGateway = /\b(?:start(?:Gateway|Automation|Incidents)|new RepoDesks|AskedAgents\.start)\(/;
+const startsGateway = /\b(?:start(?:Gateway|Node|Automation|Incidents)|new RepoDesks|AskedAgents\.start)\(/;
 const named = Object.values(onOneFilling).flat().map(endToEnd);
 
 test('every end-to-end test runs on both fillings by itself, a second time, or is named with a reason', () => {

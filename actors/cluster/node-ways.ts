@@ -22,6 +22,8 @@ export interface NodeWays {
 export const nodeHeaders = {
   /** The instance that is meant. */
   to: 'x-node-to',
+  /** The instance that sends. */
+  from: 'x-node-from',
   /** The proof, beside certificates. */
   proof: 'x-node-proof',
   /** Epoch of the lease on a server by which the sender believes that it runs there; such a request is of a node, not of a client. */

@@ -30,6 +30,7 @@ export class Reach implements NodeWays {
       tls: client,
       headers: {
         [nodeHeaders.to]: instance,
+        [nodeHeaders.from]: this.#instance,
         ...(bearer === undefined ? {} : { [nodeHeaders.proof]: bearer }),
       },
     };

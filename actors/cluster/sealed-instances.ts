@@ -1,9 +1,9 @@
 // Which process something belongs to, sealed so that the nodes of the cluster alone can read it: in ids of sessions, and before the
 // states of calls that wait for their client.
 //
-// SI1  nothing of an instance can be read in what is sealed, two of one instance have nothing in common, and whoever has seen many
+// SLI1  nothing of an instance can be read in what is sealed, two of one instance have nothing in common, and whoever has seen many
 //      can guess no other: AES-256-GCM under a random nonce.
-// SI2  what was changed anywhere, was sealed for another purpose, or by another secret, opens to nothing.
+// SLI2  what was changed anywhere, was sealed for another purpose, or by another secret, opens to nothing.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { derivedKey } from './derived-key.ts';

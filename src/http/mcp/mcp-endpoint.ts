@@ -71,6 +71,7 @@ export function post(
     const session = sessionOf(routes, context, endpoint, envelope);
     if (session === undefined) return;
     if (envelope.kind === 'request') {
+      if (routes.gateway.isDraining) throw draining();
       const outlet = new PostOutlet(context, routes.heartbeat, session);
       routes.gateway.router.request(session, envelope, outlet, context);
     } else {
@@ -188,8 +189,9 @@ function sessionOf(
     return undefined;
   }
   const begins = envelope === undefined ? context.request.method === 'GET' : envelope.kind === 'request';
-  if (nodes === undefined || !gateway.isDraining || !begins) return session;
-  // It may do so at another node, now.
+  if (nodes === undefined || !gateway.isDraining || !begins || context.principal.kind === 'node')
+    return session;
+  // It may do so at another node, now; a node knows by itself what stops here.
   gone();
   return undefined;
 }

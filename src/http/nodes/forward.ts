@@ -95,7 +95,8 @@ export class Forward implements ConnectionUser {
     if (this.#pieces === undefined) this.#stream?.end();
     else {
       const { context } = this.#options.asked;
-      context.reply.send(this.#head.status, context.headers(answerHeaders(this.#head)), this.#pieces);
+      const body = this.#pieces.length === 0 ? '' : this.#pieces;
+      context.reply.send(this.#head.status, context.headers(answerHeaders(this.#head)), body);
     }
   }
 

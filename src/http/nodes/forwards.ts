@@ -22,9 +22,9 @@ const MIN_BYTES = 64 * 1024 * 1024;
 const LARGEST = 8;
 
 export interface ForwardsOptions {
-  readonly cluster: Pick<ClusterPart, 'instance' | 'memberOf'>;
+  readonly cluster: Pick<ClusterPart, 'instance'>;
   readonly reach: Pick<Reach, 'sealed'>;
-  readonly peers: Pick<Peers, 'of' | 'watchOver' | 'onRefused'>;
+  readonly peers: Pick<Peers, 'at' | 'watchOver' | 'onRefused'>;
   readonly limits: GatewayConfig['limits'];
 }
 
@@ -59,13 +59,12 @@ export class Forwards implements Elsewhere {
 
   /** False where that node is none, or takes nothing of the kind. */
   #passOn(instance: string, asked: Asked): boolean {
-    const { cluster, peers } = this.#options;
+    const { peers } = this.#options;
     const { context, envelope, body } = asked;
-    const member = cluster.memberOf(instance);
-    const peer = member && peers.of(member);
+    const peer = peers.at(instance);
     const isListening = context.request.method === 'GET';
     const isNew = isListening || envelope?.kind === 'request';
-    if (peer === undefined || (member?.about.state === 'draining' && isNew)) return false;
+    if (peer === undefined || (peer.isDraining && isNew)) return false;
     const head = forwardedHead(context, peer.way, body?.length);
     if (head === undefined) return false;
     const giveBack = this.#take(peer, isListening, body?.length ?? 0);

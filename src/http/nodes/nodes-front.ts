@@ -4,20 +4,20 @@
 // NF1  nothing is answered to whoever has not proven that it is a node of this cluster; nor to a node that means another process.
 // NF2  what a node may pass on is what clients ask of sessions, servers and calls; no other route is there.
 
+import { setTimeout as elapse } from 'node:timers/promises';
 import { type NodeRefusal, nodeHeaders } from '../../../actors/cluster/node-ways.ts';
 import type { Reach } from '../../../actors/cluster/reach.ts';
-import { InternalError } from '../../../actors/errors.ts';
+import { InternalError, StoppedError } from '../../../actors/errors.ts';
 import { forgetOldest } from '../../../actors/forget-oldest.ts';
 import type { Part } from '../../../actors/gateway/life.ts';
 import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
-import { closing } from '../closing.ts';
 import type { Front } from '../front.ts';
 import { JSON_HEADERS, plainError } from '../listener/framing.ts';
 import { refusal } from '../listener/listen.ts';
 import { listenNode } from '../listener/node-listener.ts';
 import { Readers } from '../listener/readers.ts';
-import type { BodyHandler, HttpReply, HttpRequest } from '../listener/seam.ts';
+import type { BodyHandler, HttpReply, HttpRequest, Listener } from '../listener/seam.ts';
 import type { Asked, Elsewhere } from './elsewhere.ts';
 import { Forwards } from './forwards.ts';
 import { HELLO_PATH } from './peer.ts';
@@ -30,6 +30,9 @@ const PASSED_ON = /^\/(?:mcp(?:\/[^/]+)?|rpc)$/;
 const SERVER_PATH = /^\/mcp\/([^/@][^/]*)$/;
 const MAX_REMEMBERED = 1_000;
 
+/** A greeting waits so long for the members to be read. */
+const MEETING_MS = 1_000;
+const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave. */
 const LAST_WORDS_MS = 250;
 
@@ -39,7 +42,7 @@ export class NodesFront implements Part, Elsewhere {
   #reach: Reach | undefined;
   #peers: Peers | undefined;
   #forwards: Forwards | undefined;
-  #close: ((graceMs?: number) => Promise<void>) | undefined;
+  #listener: Listener | undefined;
   /** Addresses of which it was said that they were refused. */
   readonly #refused = new Set<string>();
 
@@ -71,13 +74,13 @@ export class NodesFront implements Part, Elsewhere {
     ).catch((error: unknown) => {
       throw refusal(at, error);
     });
-    this.#close = closing(listener);
+    this.#listener = listener;
     const peers = new Peers({ cluster: cluster.cluster, ways: reach, log });
     this.#peers = peers;
     try {
       await peers.begin();
     } catch (error) {
-      await this.#close(0);
+      listener.close();
       throw error;
     }
     this.#forwards = new Forwards({ cluster, reach, peers, limits });
@@ -92,9 +95,19 @@ export class NodesFront implements Part, Elsewhere {
     return this.#forwards?.takeRetry(asked) === true;
   }
 
-  /** Calls under way that other nodes wait for are answered; the front has given up those that take too long. */
+  /** Calls under way that other nodes wait for are answered, and whatever belongs to them is taken until then. */
   async drain(graceMs: number): Promise<void> {
-    await this.#close?.(graceMs + LAST_WORDS_MS);
+    const listener = this.#listener;
+    const settled = async (untilMs: number) => {
+      for (const until = performance.now() + untilMs; performance.now() < until; await elapse(DRAIN_POLL_MS))
+        if ((listener?.open ?? 0) === 0) return;
+    };
+    await settled(graceMs);
+    if ((listener?.open ?? 0) > 0) {
+      this.#front.gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
+      await settled(LAST_WORDS_MS);
+    }
+    listener?.close();
     this.#peers?.close();
   }
 
@@ -107,14 +120,19 @@ export class NodesFront implements Part, Elsewhere {
     }
     if (cluster === undefined || headers[nodeHeaders.to] !== cluster.instance)
       return refuse(reply, 421, 'instance', 'another process is here than the one that is meant');
-    if (path === HELLO_PATH) {
-      reply.send(200, JSON_HEADERS, JSON.stringify({ instance: cluster.instance }));
-      return undefined;
-    }
+    if (path === HELLO_PATH) return () => void this.#hello(headers[nodeHeaders.from], reply);
     if (headers[nodeHeaders.epoch] !== undefined) return this.#takeForNode(request, reply);
     if (PASSED_ON.test(path)) return this.#front.takeFromNode(request, reply);
     reply.send(404, JSON_HEADERS, plainError(404, 'nodes ask for nothing of the kind'));
     return undefined;
+  }
+
+  /** Answered once whoever asks is known here, or after a moment: the database may be away. */
+  async #hello(from: string | undefined, reply: HttpReply): Promise<void> {
+    const patience = new AbortController();
+    await Promise.race([this.#peers?.meet(from), elapse(MEETING_MS, undefined, patience)]).catch(() => {});
+    patience.abort();
+    reply.send(200, JSON_HEADERS, '{}');
   }
 
   /** A node asks for itself, of a server that it believes to run here. */
@@ -134,7 +152,10 @@ export class NodesFront implements Part, Elsewhere {
     this.#refused.add(key);
     forgetOldest(this.#refused, MAX_REMEMBERED);
     if (isOther)
-      log.error({ address, reason: code }, `a node was refused: its proof is another; ${SAME_PROOF}`);
+      log.error(
+        { address, reason: code },
+        'a node was refused, its proof is another: node.secret has to be the same at all of them, and node.tls at all or at none',
+      );
     else
       log.warn(
         { address, reason: code },

@@ -27,6 +27,10 @@ export class Peer {
   readonly bytes = new Share();
   /** It is being asked whether it is there. */
   isChecked = false;
+  /** It has said that it stops. */
+  isDraining = false;
+  /** By performance.now(). */
+  greetingDueAt = 0;
 
   constructor({ name, address }: Member, way: NodeWay) {
     this.name = name;

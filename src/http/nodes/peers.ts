@@ -1,7 +1,8 @@
 // The other nodes, each greeted once when it is seen first: so that another node.secret is known at once, and not by the first session
-// that cannot be served.
+// that cannot be served; and so that the others know of a node before its clients do.
 //
-// PRS1  a node that is no member any more is forgotten with all that was passed on to it.
+// PRS1  a node that is no member any more is forgotten with all that was passed on to it; when this node itself was none for a while,
+//       the others have as long to be members again, or they would lose their sessions with every restart of the database.
 // PRS2  a gateway that begins ends where a member refuses its proof; one that runs goes on, and says so once for each.
 
 import type { Cluster, Member } from '../../../actors/cluster/cluster.ts';
@@ -16,6 +17,9 @@ const GREETING_MS = 4_000;
 const AGAIN_MS = 5_000;
 /** Beyond that no answer to a greeting comes: the node, or the way to it, is no more. */
 const SILENCE_MS = 10_000;
+/** All have lost their memberships with the database, and each begins anew within that. */
+const TOGETHER_MS = 3_000;
+const REFRESH_MS = 250;
 
 export const SAME_PROOF =
   'node.secret has to be the same at all gateways of a database, and node.tls set at all of them or at none';
@@ -30,11 +34,13 @@ export class Peers {
   readonly #options: PeersOptions;
   /** By instance. */
   readonly #peers = new Map<string, Peer>();
-  /** Instances that were greeted, and when those that did not answer are to be greeted again. */
-  readonly #greeted = new Map<string, number>();
+  /** What was said of by its name and address. */
   readonly #refusing = new Set<string>();
   #unwatch = () => {};
   #checking: NodeJS.Timeout | undefined;
+  /** Until then nobody is forgotten, by performance.now(). */
+  #keptUntil = 0;
+  #refreshedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: PeersOptions) {
     this.#options = options;
@@ -43,12 +49,17 @@ export class Peers {
   /** Greets those that are there, and from then on whoever comes. Rejects with NodeRefusedError (PRS2). */
   async begin(): Promise<void> {
     const { membership } = this.#options.cluster;
-    this.#unwatch = membership.watch({ onMembers: (members) => this.#onMembers(members) });
-    const found = membership.members.flatMap((member) => this.of(member) ?? []);
+    this.#unwatch = membership.watch({
+      onJoined: () => {
+        this.#keptUntil = performance.now() + TOGETHER_MS;
+      },
+      onMembers: (members) => this.#onMembers(members),
+    });
+    this.#learn(membership.members);
     const refused = await Promise.all(
-      found.map(async (peer) => ((await this.#greet(peer)) === 'refused' ? peer : undefined)),
+      [...this.#peers.values()].map(async (peer) => ((await this.#greet(peer)) ? [] : [peer])),
     );
-    const [first] = refused.flatMap((peer) => peer ?? []);
+    const [first] = refused.flat();
     if (first === undefined) return;
     this.close();
     throw new NodeRefusedError(
@@ -56,16 +67,18 @@ export class Peers {
     );
   }
 
-  /** Undefined for this node itself, and for one that has no address. */
-  of(member: Member): Peer | undefined {
-    const instance = String(member.about.instance);
-    const known = this.#peers.get(instance);
-    if (known !== undefined) return known;
-    const way = this.#options.ways.to(member);
-    if (way === undefined) return undefined;
-    const peer = new Peer(member, way);
-    this.#peers.set(instance, peer);
-    return peer;
+  /** The process of that instance; undefined for this one, for one that is no member, and for one without an address. */
+  at(instance: string): Peer | undefined {
+    return this.#peers.get(instance);
+  }
+
+  /** Somebody of whom nothing is known here has proven that it is a node: it is a member by now. */
+  async meet(instance: string | undefined): Promise<void> {
+    if (instance === undefined || this.#peers.has(instance)) return;
+    const now = performance.now();
+    if (now - this.#refreshedAt < REFRESH_MS) return;
+    this.#refreshedAt = now;
+    await this.#options.cluster.membership.tellNow();
   }
 
   /** To be called when something has been passed on: while something is under way its owner is looked after. */
@@ -80,7 +93,7 @@ export class Peers {
     this.#refusing.add(key);
     this.#options.log.error(
       { node: name, address, reason: why },
-      `a node refuses the proof of this one, and nothing is passed on to it; ${SAME_PROOF}`,
+      'a node refuses the proof of this one: node.secret has to be the same at all of them, and node.tls at all or at none',
     );
   }
 
@@ -91,36 +104,43 @@ export class Peers {
     this.#peers.clear();
   }
 
+  #learn(members: readonly Member[]): ReadonlySet<string> {
+    const here = new Set<string>();
+    for (const member of members) {
+      const instance = String(member.about.instance);
+      here.add(instance);
+      const way = this.#options.ways.to(member);
+      if (way === undefined) continue;
+      const peer = this.#peers.get(instance) ?? new Peer(member, way);
+      peer.isDraining = member.about.state === 'draining';
+      this.#peers.set(instance, peer);
+    }
+    return here;
+  }
+
   #onMembers(members: readonly Member[]): void {
-    const here = new Set(members.map(({ about }) => String(about.instance)));
+    const here = this.#learn(members);
+    const now = performance.now();
     for (const [instance, peer] of this.#peers) {
-      if (here.has(instance)) continue;
+      if (here.has(instance)) {
+        if (now >= peer.greetingDueAt) void this.#greet(peer);
+        continue;
+      }
+      // Whoever has said that it stops does not come back.
+      if (now < this.#keptUntil && !peer.isDraining) continue;
       this.#peers.delete(instance);
-      this.#greeted.delete(instance);
       this.#refusing.delete(`${peer.name} ${peer.address}`);
       peer.close();
     }
-    const now = performance.now();
-    for (const member of members) {
-      const due = this.#greeted.get(String(member.about.instance)) ?? 0;
-      const peer = now < due ? undefined : this.of(member);
-      if (peer !== undefined) void this.#greet(peer, String(member.about.instance));
-    }
   }
 
-  async #greet(peer: Peer, instance = this.#instanceOf(peer)): Promise<'refused' | 'other'> {
-    this.#greeted.set(instance, performance.now() + AGAIN_MS);
+  /** False where it refuses the proof. */
+  async #greet(peer: Peer): Promise<boolean> {
+    peer.greetingDueAt = performance.now() + AGAIN_MS;
     const greeted = await peer.greet(GREETING_MS);
-    if (greeted === 'known') this.#greeted.set(instance, Number.POSITIVE_INFINITY);
-    if (greeted !== 'refused') return 'other';
-    this.#greeted.set(instance, Number.POSITIVE_INFINITY);
-    this.onRefused(peer, 'greeted');
-    return 'refused';
-  }
-
-  #instanceOf(peer: Peer): string {
-    for (const [instance, each] of this.#peers) if (each === peer) return instance;
-    return '';
+    if (greeted === 'known' || greeted === 'refused') peer.greetingDueAt = Number.POSITIVE_INFINITY;
+    if (greeted === 'refused') this.onRefused(peer, 'greeted');
+    return greeted !== 'refused';
   }
 
   /** The list of members stays as it is while the database is away: whoever is silent then must not be waited for for ever. */

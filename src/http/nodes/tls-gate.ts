@@ -1,8 +1,8 @@
 // What stands before the listener for nodes: whoever does not begin with a TLS handshake is told that this address is not theirs, and
 // whoever has not proven itself yet may stay for a moment only.
 //
-// TG1 (A8)  of connections that have proven nothing there are at most MAX_UNPROVEN, each for PROOF_MS; one more ends the oldest of them.
-// TG2       nothing of a connection is read as HTTP before the handshake is over.
+// TLG1 (A8)  of connections that have proven nothing there are at most MAX_UNPROVEN, each for PROOF_MS; one more ends the oldest of them.
+// TLG2       nothing of a connection is read as HTTP before the handshake is over.
 
 import type { ServerOptions } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';

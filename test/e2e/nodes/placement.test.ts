@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/automation/automation.ts';
-import { freePort } from '../../fixtures/cluster/gateways-behind.ts';
+import { freePort } from '../../fixtures/free-port.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
 

@@ -1,0 +1,262 @@
+// Sessions of real clients, of which each request reaches another gateway.
+
+import { request as httpsRequest } from 'node:https';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nodeProof } from '../../../actors/cluster/node-proof.ts';
+import { type Answer, ask, call, EventReader, message, post } from '../../fixtures/clients/api-client.ts';
+import { eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
+import type { Stats } from '../../fixtures/clients/raw-session.ts';
+import {
+  CLUSTER_SECRET,
+  type NodeProcess,
+  type RoundRobin,
+  roundRobin,
+  startNode,
+} from '../../fixtures/cluster/gateways-behind.ts';
+import { everythingOverStdio } from '../../fixtures/everything/start.ts';
+import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+
+let server: PostgresServer;
+let nodes: NodeProcess[];
+let balancer: RoundRobin;
+
+beforeAll(async () => {
+  server = await startPostgres();
+  const url = await server.newDatabase();
+  const servers = { own: { ...everythingOverStdio(), isolation: 'session' }, shared: everythingOverStdio() };
+  nodes = await Promise.all(
+    ['north-1', 'north-2', 'north-3'].map((name) =>
+      startNode(name, { url, servers, settings: { limits: { body_bytes: 4_194_304 } } }),
+    ),
+  );
+  balancer = await roundRobin(nodes.map((node) => node.url));
+});
+afterAll(async () => {
+  await balancer?.close();
+  await Promise.all((nodes ?? []).map((node) => node.stop()));
+  await server?.stop();
+});
+
+const at = (index: number) => nodes[index] as NodeProcess;
+
+const introduction = (capabilities = {}) =>
+  message('initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities,
+    clientInfo: { name: 'raw', version: '1' },
+  });
+
+/** The id of a session that was begun at that node. */
+async function begun(index: number, path = '/mcp/own', capabilities = {}): Promise<string> {
+  const { headers } = await post(`${at(index).url}${path}`, introduction(capabilities));
+  return String(headers['mcp-session-id']);
+}
+
+const said = (index: number, session: string, body: string, path = '/mcp/own'): Promise<Answer> =>
+  post(`${at(index).url}${path}`, body, { 'mcp-session-id': session });
+
+describe('the client of the SDK, through a balancer that knows nothing of sessions', () => {
+  test('lists and calls tools, and is asked questions that it answers by way of another node', async () => {
+    const asked: unknown[] = [];
+    const client = await McpClient.connect(`${balancer.url}/mcp/own`, {
+      sample: (params) => {
+        asked.push(params.messages);
+        return { model: 'm', role: 'assistant', content: { type: 'text', text: 'heard' } };
+      },
+      elicit: () => ({ action: 'accept', content: { name: 'ann' } }),
+    });
+    const { tools } = await client.client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('echo');
+    for (let n = 0; n < 9; n += 1) {
+      expect(await client.call('echo', { n })).toEqual({ n });
+      expect(await client.call('sample', { prompt: `p${n}` })).toMatchObject({ answer: { model: 'm' } });
+      expect(await client.call('elicit')).toMatchObject({ answer: { content: { name: 'ann' } } });
+    }
+    expect(asked).toHaveLength(9);
+    expect(Math.min(...balancer.counts)).toBeGreaterThan(5);
+    await client.leave();
+  });
+
+  test('hears progress, cancels, and hears on its stream of what no call has caused', async () => {
+    const client = await McpClient.connect(`${balancer.url}/mcp/own`);
+    const steps: number[] = [];
+    await client.client.callTool({ name: 'slow', arguments: { steps: 20, ms: 5 } }, undefined, {
+      onprogress: ({ progress }) => steps.push(progress),
+    });
+    expect(steps).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+    const controller = new AbortController();
+    const running = client.client.callTool({ name: 'slow', arguments: { steps: 400, ms: 50 } }, undefined, {
+      signal: controller.signal,
+      onprogress: () => controller.abort('enough'),
+    });
+    await expect(running).rejects.toThrow();
+    await eventually('the cancellation to be heard', async () => {
+      const stats = await Promise.all(
+        nodes.map(async ({ url }) => (await (await fetch(`${url}/stats`)).json()) as Stats),
+      );
+      return stats.every(({ requests }) => requests.in_flight === 0);
+    });
+    await client.client.setLoggingLevel('info');
+    await client.call('log-unbidden', { data: 'of no call', ms: 50 });
+    await eventually('the note', () => client.count('notifications/message') === 1);
+    await client.leave();
+  });
+
+  test('many sessions at once never hear anything of each other', async () => {
+    const clients = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        McpClient.connect(`${balancer.url}/mcp/own`, {
+          elicit: ({ message: text }) => ({ action: 'accept', content: { name: `${n} ${text}` } }),
+        }),
+      ),
+    );
+    await Promise.all(
+      clients.flatMap((client, n) =>
+        Array.from({ length: 10 }, async (_, turn) => {
+          expect(await client.call('elicit', { message: `q${turn}` })).toMatchObject({
+            answer: { content: { name: `${n} q${turn}` } },
+          });
+        }),
+      ),
+    );
+    await Promise.all(clients.map((client) => client.leave()));
+  });
+});
+
+describe('one session, request by request', () => {
+  test('answers are what they are at its owner, whole and streamed, small and large (FW2)', async () => {
+    const session = await begun(0);
+    const echo = call('echo', { text: 'ä€😀' }, 7);
+    const [here, there] = [await said(0, session, echo), await said(1, session, echo)];
+    expect(there.status).toBe(200);
+    expect(there.json).toEqual(here.json);
+    expect(there.headers['content-type']).toBe('application/json');
+    expect(there.headers['content-length']).toBe(here.headers['content-length']);
+    expect(there.headers['mcp-session-id']).toBe(session);
+    for (const bytes of [60_000, 70_000, 3_000_000]) {
+      const large = await said(2, session, call('echo', { text: 'x'.repeat(bytes) }, 8));
+      expect(JSON.parse(large.json.result.content[0].text).text).toHaveLength(bytes);
+    }
+    const refused = await said(1, session, call('echo', { text: 'x'.repeat(4_200_000) }));
+    expect(refused.status).toBe(413);
+    const streamed = await said(
+      1,
+      session,
+      message('tools/call', { name: 'slow', arguments: { steps: 3 }, _meta: { progressToken: 't' } }),
+    );
+    expect(streamed.headers['content-type']).toBe('text/event-stream');
+    expect(streamed.text.match(/notifications\/progress/g)).toHaveLength(3);
+    expect(streamed.text.match(/^id: /gm)?.length).toBeGreaterThanOrEqual(4);
+  });
+
+  test('a stream that was lost at one node goes on at another with Last-Event-ID (FW3)', async () => {
+    const session = await begun(0);
+    const headers = { accept: 'text/event-stream', 'mcp-session-id': session };
+    const first = new EventReader(`${at(1).url}/mcp/own`, { headers });
+    await first.until('the stream', ({ text }) => text.length > 0);
+    await said(2, session, message('logging/setLevel', { level: 'info' }));
+    await said(2, session, call('log-unbidden', { data: 'one', ms: 50 }));
+    const heard = (data: string) => (reader: EventReader) =>
+      reader.messages.find((event) => event.data.includes(`"${data}"`));
+    const { id = '' } = await first.until('the first', heard('one'));
+    first.drop();
+    // The owner keeps what comes while nobody listens.
+    await said(0, session, call('log-unbidden', { data: 'two', ms: 50 }));
+    const second = new EventReader(`${at(2).url}/mcp/own`, { headers: { ...headers, 'last-event-id': id } });
+    await second.until('the second', heard('two'));
+    expect(heard('one')(second)).toBeUndefined();
+    second.drop();
+  });
+
+  test('one that was ended at another node is 404 everywhere, as is a changed id, and at another path', async () => {
+    const session = await begun(1);
+    const list = message('tools/list');
+    expect((await said(0, session, list)).status).toBe(200);
+    expect((await said(0, session, list, '/mcp')).status).toBe(404);
+    expect((await said(0, session, list, '/mcp/shared')).status).toBe(404);
+    const flipped = session.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'));
+    for (const id of [flipped, session.slice(1), `${session}A`, 'x'.repeat(48), crypto.randomUUID()])
+      for (const index of [0, 1, 2]) {
+        const answer = await said(index, id, list);
+        expect([answer.status, answer.json]).toEqual([
+          404,
+          { jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'Session not found' } },
+        ]);
+      }
+    const gone = await ask(`${at(2).url}/mcp/own`, {
+      method: 'DELETE',
+      headers: { 'mcp-session-id': session },
+    });
+    expect(gone.status).toBe(204);
+    for (const index of [0, 1, 2]) expect((await said(index, session, list)).status).toBe(404);
+  });
+
+  test('nothing of a node can be read in an id, in any encoding', async () => {
+    for (const index of [0, 1, 2]) {
+      const { name, address, pid, port } = at(index);
+      const [, nodePort = ''] = address.split(':');
+      const session = await begun(index);
+      const bytes = Buffer.from(session, 'base64url');
+      const readings = [session, ...(['hex', 'latin1', 'base64'] as const).map((how) => bytes.toString(how))];
+      for (const text of [name, address, '127.0.0.1', String(pid), String(port), nodePort])
+        for (const reading of readings) {
+          expect(reading).not.toContain(Buffer.from(text).toString('hex'));
+          expect(reading).not.toContain(Buffer.from(text).toString('base64url').slice(0, 6));
+          if (text.length > 5) expect(reading).not.toContain(text);
+        }
+    }
+  });
+
+  test('the word of a node has no effect where a client says it (FH1, FWS2)', async () => {
+    const session = await begun(0);
+    for (const headers of [
+      { 'x-node-to': '0'.repeat(16) },
+      { 'x-node-epoch': '1' },
+      { 'x-node-proof': 'x', connection: 'x-node-to, mcp-session-id-2' },
+      { 'x-forwarded-for': '10.0.0.1', 'x-node-from': 'a' },
+    ]) {
+      const answer = await post(`${at(1).url}/mcp/own`, message('tools/list'), {
+        ...headers,
+        'mcp-session-id': session,
+      });
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  test('a request that is the same at its owner carries its id and its trace there', async () => {
+    const session = await begun(0);
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const answer = await post(`${at(1).url}/mcp/own`, call('refuse', {}), {
+      'mcp-session-id': session,
+      'x-request-id': 'of-the-client.1',
+      traceparent: trace,
+    });
+    expect(answer.headers['x-request-id']).toBe('of-the-client.1');
+  });
+});
+
+describe('the address for nodes', () => {
+  test('answers nothing to whoever has no proof, and no other route than those of sessions to a node (NF1, NF2)', async () => {
+    const { address } = at(0);
+    const [host = '', port = ''] = address.split(':');
+    const plain = await ask(`http://${address}/mcp`);
+    expect([plain.status, plain.json.error]).toEqual([403, 'Forbidden']);
+    expect(at(0).text()).not.toContain(CLUSTER_SECRET);
+    const { client } = await nodeProof({ secret: CLUSTER_SECRET });
+    const asked = (path: string, headers = {}) =>
+      new Promise<number>((resolve, reject) => {
+        httpsRequest({ ...client, host, port, path, headers, agent: false }, (answer) => {
+          answer.resume();
+          resolve(answer.statusCode ?? 0);
+        })
+          .on('error', reject)
+          .end();
+      });
+    for (const path of ['/servers', '/-/hello', '/mcp', '/inspector']) expect(await asked(path)).toBe(421);
+    expect(await asked('/mcp', { 'x-node-to': '0'.repeat(16) })).toBe(421);
+    const socket = connect(Number(port), host);
+    socket.on('error', () => {});
+    socket.end('GET / HTTP/1.1\r\n\r\n');
+  });
+});

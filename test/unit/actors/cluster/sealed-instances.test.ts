@@ -1,0 +1,76 @@
+// Ids that lead to a process: what can be read in them, and what becomes of one that was changed.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { SealedInstances } from '../../../../actors/cluster/sealed-instances.ts';
+
+const SECRET = 'a-secret-of-the-cluster';
+const INSTANCE = '0123456789abcdef';
+const own = new SealedInstances(SECRET, INSTANCE);
+
+test('an id opens at every node of the cluster, to the process that made it', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 8, maxLength: 8 }), (bytes) => {
+      const instance = Buffer.from(bytes).toString('hex');
+      const made = new SealedInstances(SECRET, instance);
+      const id = made.newSessionId();
+      expect(id).toMatch(/^[A-Za-z0-9_-]{48}$/);
+      expect(own.instanceOf(id)).toBe(instance);
+      expect(own.openState(made.wrapState('of.a"server'))).toEqual({ instance, state: 'of.a"server' });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('an id of which a bit or a character was changed opens to nothing (SLI2)', () => {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. ';
+  const id = own.newSessionId();
+  for (let bit = 0; bit < 36 * 8; bit += 1) {
+    const bytes = Buffer.from(id, 'base64url');
+    bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    expect(own.instanceOf(bytes.toString('base64url'))).toBeUndefined();
+  }
+  for (let at = 0; at < id.length; at += 1)
+    for (const other of alphabet)
+      if (other !== id[at])
+        expect(own.instanceOf(id.slice(0, at) + other + id.slice(at + 1))).toBeUndefined();
+  fc.assert(
+    fc.property(fc.string({ maxLength: 60 }), fc.nat(48), (text, at) => {
+      for (const given of [text, id.slice(0, at) + text, `${text}${id}`, `${id}${text}`])
+        if (given !== id) expect(own.instanceOf(given)).toBeUndefined();
+    }),
+  );
+});
+
+test('what was sealed by another secret, or for another purpose, opens to nothing (SLI2)', () => {
+  const other = new SealedInstances('another-secret-than-that', INSTANCE);
+  expect(own.instanceOf(other.newSessionId())).toBeUndefined();
+  expect(own.openState(other.wrapState('x'))).toBeUndefined();
+  expect(own.openState(`${own.newSessionId()}.x`)).toBeUndefined();
+  expect(own.instanceOf(own.wrapState('').slice(0, 48))).toBeUndefined();
+  for (const text of ['', '.', 'x', `${'A'.repeat(48)}.x`, own.wrapState('x').slice(1)])
+    expect(own.openState(text)).toBeUndefined();
+});
+
+test('nothing of the process can be read in an id, in any encoding, and no two have anything in common (SLI1)', () => {
+  const ids = Array.from({ length: 2_000 }, () => own.newSessionId());
+  const bytes = Buffer.from(INSTANCE, 'hex');
+  const spellings = [
+    INSTANCE,
+    bytes.toString('base64url').slice(0, 8),
+    bytes.toString('base64').slice(0, 8),
+    String(process.pid),
+  ];
+  for (const id of ids) {
+    const raw = Buffer.from(id, 'base64url');
+    expect(raw.includes(bytes)).toBe(false);
+    expect(raw.toString('hex')).not.toContain(INSTANCE);
+    for (const text of spellings.slice(0, 3)) expect(id).not.toContain(text);
+  }
+  expect(new Set(ids).size).toBe(ids.length);
+  // Every bit is as often set as not: by chance a bit is off by more than 6 deviations once in a hundred million tests.
+  for (let bit = 0; bit < 36 * 8; bit += 1) {
+    const set = ids.filter((id) => ((Buffer.from(id, 'base64url')[bit >> 3] ?? 0) >> (bit & 7)) & 1).length;
+    expect(Math.abs(set - ids.length / 2)).toBeLessThan(6 * Math.sqrt(ids.length) * 0.5);
+  }
+});
