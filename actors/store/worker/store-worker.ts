@@ -5,11 +5,10 @@
 // SW1  answers go out after the commit that makes them true (GC1), in the order of the calls.
 // SW2  one timer, for the next thing that will be due; none while nothing will.
 
-import { copyFileSync } from 'node:fs';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { GatewayError, StoreFullError } from '../../errors.ts';
 import type { LedgerCall } from '../ledger.ts';
-import { logDamage } from '../sqlite/log-check.ts';
+import { keptDamage } from '../sqlite/kept-log.ts';
 import { NOTED_EVERY_MS } from '../sqlite/sqlite-clock.ts';
 import { SqliteEngine } from '../sqlite/sqlite-engine.ts';
 import { commitTogether } from './group-commit.ts';
@@ -53,21 +52,6 @@ function open(settings: WorkerSettings): SqliteEngine | undefined {
   } catch (error) {
     post({ kind: 'refused', error: sentError(error) });
     return undefined;
-  }
-}
-
-/** Looks for damage of the log, which is gone with the opening, and keeps a copy of what is damaged. In words. */
-function keptDamage(file: string): string | undefined {
-  const found = logDamage(file);
-  if (found === undefined) return undefined;
-  const { whole, lost, lostCommits } = found;
-  const kept = `${file}-wal.damaged`;
-  const what = `of the log ${file}-wal ${whole} pages are whole, and the ${lost} after them, with ${lostCommits} transactions that can be told, cannot be used`;
-  try {
-    copyFileSync(`${file}-wal`, kept);
-    return `${what}; it is kept as ${kept}`;
-  } catch (error) {
-    return `${what}; no copy of it could be kept (${(error as NodeJS.ErrnoException).code})`;
   }
 }
 
