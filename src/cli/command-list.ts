@@ -34,6 +34,7 @@ export type CommandName =
   | 'validate'
   | 'register'
   | 'machines'
+  | 'store'
   | 'stdio'
   | 'connect'
   | 'add'
@@ -95,6 +96,10 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
     description: 'put commands into the menus of platforms, without a gateway',
   },
   machines: { usage: '[name]', description: 'print the state machines as Mermaid diagrams' },
+  store: {
+    usage: '<verb>',
+    description: 'export a store into a file, or import one: from one engine to the other, too',
+  },
   stdio: { usage: '', description: 'serve one client that starts a program, on stdin and stdout' },
   connect: {
     usage: '[client]',

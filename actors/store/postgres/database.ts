@@ -66,7 +66,7 @@ const clock = statement<[now: number]>('SELECT floor(extract(epoch FROM clock_ti
 
 const INT8 = 20;
 /** 64-bit numbers are counts and times here: none is beyond what a number of JavaScript holds. */
-const types: pg.CustomTypesConfig = {
+export const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) =>
     oid === INT8 ? (text: string) => Number(text) : pg.types.getTypeParser(oid, format as 'text'),
 };

@@ -17,6 +17,7 @@ import type { Grammar } from '../completion/completed.ts';
 import { parseOptions } from '../options.ts';
 import { asInvoked } from '../program-name.ts';
 import { parseStdioOptions } from '../stdio-options.ts';
+import { store, storeVerbs } from '../store/store-command.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
 import { printable } from '../views/terminal-text.ts';
@@ -73,6 +74,7 @@ const ownCommands: Readonly<Partial<Record<string, Run>>> = {
   enable: catalogChange('enable'),
   disable: catalogChange('disable'),
   search: async (...given) => (await import('../registry/search-registry.ts')).searchRegistry(...given),
+  store,
   install: async (...given) => (await import('../registry/install-server.ts')).installServer(...given),
 };
 
@@ -136,12 +138,14 @@ export function grammar(version: string): Grammar {
   return {
     commands: Object.entries(commandList).map(([name, { description }]) => [name, description]),
     verbsOf: (name) =>
-      verbsOf(name).map((verb) => [verb, (operations[`${name} ${verb}`] as Operation).description]),
+      name === 'store'
+        ? storeVerbs
+        : verbsOf(name).map((verb) => [verb, (operations[`${name} ${verb}`] as Operation).description]),
     declared: ([name, ...verb]) => {
       if (name === undefined) return declaredBy(() => parseOptions([], version));
       // Begun by main.ts, apart from the others.
       if (name === 'stdio') return declaredBy(() => parseStdioOptions([], version));
-      const verbs = verbsOf(name);
+      const verbs = name === 'store' ? storeVerbs.map(([verb]) => verb) : verbsOf(name);
       const isCommand = verbs.length === 0 ? Object.hasOwn(commandList, name) : verbs.includes(verb[0] ?? '');
       if (!isCommand) return Promise.resolve(undefined);
       return declaredBy(() => runCommand(name, [...verb, '--help'], version));
