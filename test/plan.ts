@@ -112,6 +112,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/automation-places',
     'automation/automation-waits',
     'automation/postgres',
+    'automation/store-moved',
   ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
