@@ -7,7 +7,7 @@ import pg from 'pg';
 import { StoreUnavailableError } from '../../errors.ts';
 import { MoveRefusedError, StoreFileError } from '../moved/move-errors.ts';
 import { Database, types } from './database.ts';
-import { faultOf } from './faults.ts';
+import { faultOf, isRepeatable } from './faults.ts';
 import { migrate } from './schema.ts';
 
 const CONNECT_MS = 10_000;
@@ -17,6 +17,7 @@ const LOCK_MS = 10_000;
 /** Whoever reads a file from elsewhere may have to wait for it. */
 const IDLE_MS = 600_000;
 /** As in nodes.ts. */
+const IS_STARTING = 'a gateway is starting on the database, or it is being moved; stop that first';
 const LOCK_JOINS = 'SELECT pg_try_advisory_lock(1634162515, 2)';
 
 export class MoveSession {
@@ -85,10 +86,7 @@ export class MoveSession {
     if (!hasTables && !mayMake)
       throw new MoveRefusedError('there is no store in the database: nothing can be exported');
     const [[isAlone] = [false]] = await this.rows<[boolean]>(LOCK_JOINS);
-    if (!isAlone)
-      throw new MoveRefusedError(
-        'a gateway is starting on the database, or it is being moved; stop that first',
-      );
+    if (!isAlone) throw new MoveRefusedError(IS_STARTING);
     if (hasTables) await this.#refuseMembers();
     const database = new Database({ url, connections: 1, timeoutMs: CONNECT_MS });
     try {
@@ -113,6 +111,8 @@ export class MoveSession {
 
 /** What the server says of a row it does not take is no fault of ours, and nothing of the row is in it. */
 function refused(error: unknown): unknown {
+  // Nobody else waits for what this has: it has met one that was about to join.
+  if (isRepeatable(error)) return new MoveRefusedError(IS_STARTING);
   const known = faultOf(error);
   if (known !== undefined) return known;
   const { code, message } = error as { code?: unknown; message?: string };

@@ -51,10 +51,8 @@ export async function openPostgresTarget({ url, now }: PostgresToMove): Promise<
   const session = await MoveSession.open(url, true);
   try {
     await session.rows('BEGIN');
-    const tables = [...movedTables.map(({ name }) => name), 'lease', 'mailbox'];
-    // A gateway that stood still, and does not know yet that it is no member, waits.
-    await session.rows(`LOCK TABLE ${tables.join(', ')} IN EXCLUSIVE MODE`);
-    await refuseFilled(session, tables);
+    await lockAll(session);
+    await refuseFilled(session);
     return new PostgresTarget(session, now?.() ?? (await session.number(CLOCK)));
   } catch (error) {
     await session.close();
@@ -206,9 +204,16 @@ async function restart(session: MoveSession, what: string, last: number): Promis
   await session.rows(`${what} RESTART WITH ${last + 1}`);
 }
 
-async function refuseFilled(session: MoveSession, tables: readonly string[]): Promise<void> {
+/** A gateway that stood still, and does not know yet that it is no member, waits; so does one that begins, before it holds anything. */
+async function lockAll(session: MoveSession): Promise<void> {
+  await session.rows(`LOCK TABLE clock, node, node_lease, ${filled.join(', ')} IN EXCLUSIVE MODE`);
+}
+
+const filled = [...movedTables.map(({ name }) => name), 'lease', 'mailbox'];
+
+async function refuseFilled(session: MoveSession): Promise<void> {
   const there: string[] = [];
-  for (const name of tables) {
+  for (const name of filled) {
     const count = await session.number(`SELECT count(*) FROM ${name}`);
     if (count > 0) there.push(`${count} in ${name}`);
   }

@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { MoveRefusedError, StoreFileError } from '../../../../../actors/store/moved/move-errors.ts';
 import { RecordReader } from '../../../../../actors/store/moved/record-file.ts';
 import {
@@ -89,6 +90,36 @@ test('a database on which gateways work is neither read nor filled, and none can
   await expect(openPostgresStore({ url, node, timeoutMs: 500 })).rejects.toThrow('takes too long');
   await target.close();
   await (await openPostgresStore({ url, node })).store.close();
+}, 20_000);
+
+test('an import that meets a gateway in the middle of its start is refused, or the gateway waits', async () => {
+  const url = await server.newDatabase();
+  await (await openPostgresTarget({ url })).close();
+  const joining = new pg.Client({ connectionString: url });
+  await joining.connect();
+  // As a node does it that joins.
+  await joining.query('BEGIN');
+  await joining.query('SELECT at FROM actor_gateway.clock FOR UPDATE');
+  const opening = openPostgresTarget({ url }).then(
+    (target) => target.close().then(() => 'filled'),
+    (error: Error) => error.message,
+  );
+  await vi.waitFor(async () => {
+    const { rows } = await joining.query(
+      "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'ExclusiveLock'",
+    );
+    expect(rows).toHaveLength(1);
+  });
+  const joined = joining.query('SELECT pg_advisory_xact_lock(1634162515, 2)').then(
+    () => 'joined',
+    (error: { code: string }) => error.code,
+  );
+  const ends = await Promise.all([opening, joined]);
+  await joining.end();
+  expect([
+    [expect.stringContaining('a gateway is starting on the database'), 'joined'],
+    ['filled', '40P01'],
+  ]).toContainEqual(ends);
 }, 20_000);
 
 describe('a file that is not as an export has written it is refused, and nothing of it is taken (MVF1, MVL1, MVS2)', () => {

@@ -4,9 +4,11 @@
 import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, test } from 'vitest';
+import { openSqliteSource } from '../../../../../actors/store/sqlite/moved-sqlite.ts';
 import { schemaVersion } from '../../../../../actors/store/sqlite/sqlite-schema.ts';
 import { pauseAfterCrashMs } from '../../../../../machines/crashes.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
+import { exported, rowsOf } from '../../../../fixtures/store/moved.ts';
 import { eventOf, resultOf } from '../../../../fixtures/store/store-conformance.ts';
 
 const NOW = Date.UTC(2026, 10, 1);
@@ -164,4 +166,14 @@ test('a file of version 4 is brought to this version, and what was in it can wai
   expect(timed).toMatchObject([{ event: { id: 'timer:1' } }]);
   await store.close();
   expect(shapeOf(file).version).toBe(schemaVersion);
+});
+
+test('what an older version has written is exported as this one would have written it', async () => {
+  const file = join(storeFolder(), 'moved.db');
+  await fill(file);
+  const lines = async () =>
+    rowsOf(await exported(openSqliteSource({ file, onDamage: () => undefined, now: () => NOW })));
+  const before = await lines();
+  makeVersion4(file);
+  expect(await lines()).toEqual(before);
 });
