@@ -34,7 +34,8 @@ const makeClaimed = statement<readonly [key: string, isNew: boolean, fence: numb
    INSERT INTO mailbox (key, kind, ready_at, fence, lease_ms, node, has_more)
    SELECT key, kind, $2::bigint + lease_ms, CASE WHEN lease_ms IS NOT NULL AND EXISTS (SELECT 1 FROM member) THEN nextval('fence') END,
      lease_ms, CASE WHEN lease_ms IS NOT NULL THEN (SELECT id FROM member) END, has_more
-   FROM json_to_recordset($1::json) AS wanted (key text, kind text, lease_ms int, has_more boolean) ORDER BY key
+   FROM json_to_recordset($1::json) AS wanted (key text, kind text, lease_ms int, has_more boolean)
+   ORDER BY key COLLATE "C"
    ON CONFLICT (key) DO UPDATE SET has_more = true RETURNING key, xmax = 0, CASE WHEN xmax = 0 THEN fence END`,
 );
 const beginAll = statement(
