@@ -1,4 +1,5 @@
-// A database whose language sorts otherwise than bytes do: transactions that hold the same mailboxes must not wait for each other.
+// In which order transactions hold what they need: two that need the same must not wait for each other, whatever language the
+// database has, in which it may sort otherwise than bytes do.
 
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -51,6 +52,31 @@ test('mailboxes are held in the order of their bytes', async () => {
     await other.query('ROLLBACK');
     expect(await acting).toHaveLength(2);
   }
+  await other.end();
+  await store.close();
+});
+
+test('a timer that is due is taken when its mailbox is held, as whoever cancels it does', async () => {
+  const url = await server.newDatabase();
+  const { store } = await openPostgresStore({ url, node: { name: 'a', address: '' } });
+  await store.append([eventOf('1', 'k/1')]);
+  const timers = [{ id: 't', inMs: 0, event: eventOf('2', 'k/1') }];
+  const [turn] = await store.claim(1, 60_000);
+  if (turn === undefined) throw new Error('nothing was claimed');
+  await store.commit([resultOf(turn, 'checkpoint', { timers })]);
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  await other.query('BEGIN');
+  await other.query(`SELECT key FROM actor_gateway.mailbox WHERE key = 'k/1' FOR UPDATE`);
+  const claiming = store.claim(1, 60_000);
+  const waiting = () => other.query('SELECT 1 FROM pg_locks WHERE NOT granted');
+  await expect.poll(async () => (await waiting()).rowCount, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect((await other.query(`DELETE FROM actor_gateway.timer WHERE owner = 'k/1'`)).rowCount).toBe(1);
+  await other.query('COMMIT');
+  expect(await claiming).toEqual([]);
+  // It was cancelled, and nothing came of it.
+  expect(await store.commit([resultOf(turn)])).toMatchObject([{ isCurrent: true, next: undefined }]);
+  expect(await store.counts()).toMatchObject({ queued: 0, running: 0 });
   await other.end();
   await store.close();
 });
