@@ -17,6 +17,8 @@ export interface Arriving {
   readonly id: string;
   readonly key: string;
   readonly event: NewEvent;
+  /** Its id has come before in the same call: it is known. */
+  readonly isRepeated: boolean;
   /** For how long it is claimed where it may be; undefined where it may not. */
   readonly claimMs: number | undefined;
 }
@@ -84,7 +86,7 @@ export function firstOfFree(
   for (const row of rows) {
     const found = known.get(row.id);
     if (found === undefined) {
-      if (left.delete(row.key) && row.claimMs !== undefined) firsts.set(row.key, row);
+      if (!row.isRepeated && left.delete(row.key) && row.claimMs !== undefined) firsts.set(row.key, row);
     } else if (isRevived(row.event, found)) left.delete(found.key);
   }
   return firsts;
