@@ -74,9 +74,10 @@ export async function append(
   node = 0,
 ): Promise<readonly Entered[]> {
   if (arrivals.length === 0) return [];
-  const rows = firstOfIds(arrivals);
+  const all = arriving(arrivals);
+  const rows = all.filter(({ isRepeated }) => !isRepeated);
   const fences = await open(transaction, rows, node);
-  const expected = firstOfFree(rows, fences.keys(), NONE);
+  const expected = firstOfFree(all, fences.keys(), NONE);
   const given = rows.map((row) => writtenRow(row, expected.get(row.key) === row, transaction.now));
   const [added, kept] = await Promise.all([
     transaction.rows(insert, [JSON.stringify(given), transaction.now]),
@@ -87,7 +88,7 @@ export async function append(
     transaction,
     rows.filter(({ id }) => !seqs.has(id)).map(({ id }) => id),
   );
-  const claimed = known.size === 0 ? expected : firstOfFree(rows, fences.keys(), known);
+  const claimed = known.size === 0 ? expected : firstOfFree(all, fences.keys(), known);
   if (known.size > 0 || claimed.size < fences.size)
     await correctClaims(transaction, fences.keys(), expected, claimed, seqs);
   const left = new Map(kept);
@@ -95,22 +96,19 @@ export async function append(
   const unsettled = new Set<string>();
   // What one of them wakes is in another state than it was found in.
   let hasWoken = false;
-  for (const row of rows) {
-    const seq = seqs.get(row.id);
+  for (const row of all) {
+    const seq = row.isRepeated ? undefined : seqs.get(row.id);
     const fence = fences.get(row.key);
+    const found = row.isRepeated || hasWoken ? undefined : known.get(row.id);
     let entry: Entered;
-    if (seq === undefined)
-      entry = await again(transaction, row.event, hasWoken ? undefined : known.get(row.id), unsettled);
+    if (seq === undefined) entry = await again(transaction, row.event, found, unsettled);
     else if (fence !== undefined && claimed.get(row.key) === row) {
       const claim = { fence, seq, at: transaction.now, snapshot: left.get(row.key) };
       entry = { outcome: 'new', state: 'running', claimed: claim };
     } else entry = await enter(transaction, row, seq, unsettled);
-    entered[row.n] = entry;
+    entered.push(entry);
     hasWoken ||= entry.outcome !== 'duplicate' && entry.state === 'done';
   }
-  // One that is there twice comes the second time as one that is known.
-  for (const [n, { event }] of arrivals.entries())
-    entered[n] ??= await again(transaction, event, undefined, unsettled);
   if (unsettled.size > 0) await settleFree(transaction, unsettled);
   transaction.added += entered.filter(
     ({ outcome, state }) => outcome !== 'duplicate' && state !== 'done',
@@ -118,20 +116,16 @@ export async function append(
   return entered;
 }
 
-function firstOfIds(arrivals: readonly Arrival[]): readonly Arriving[] {
-  const rows = new Map<string, Arriving>();
-  for (const [n, { event, claimMs }] of arrivals.entries()) {
+function arriving(arrivals: readonly Arrival[]): readonly Arriving[] {
+  const ids = new Set<string>();
+  return arrivals.map(({ event, claimMs }, n) => {
     const id = storable(event.id);
-    if (!rows.has(id))
-      rows.set(id, {
-        n,
-        id,
-        key: storable(event.key),
-        event,
-        claimMs: claimMs !== undefined && isClaimable(event) ? claimMs : undefined,
-      });
-  }
-  return [...rows.values()];
+    const isRepeated = ids.has(id);
+    ids.add(id);
+    const mayBeClaimed = claimMs !== undefined && isClaimable(event);
+    const key = storable(event.key);
+    return { n, id, key, event, isRepeated, claimMs: mayBeClaimed ? claimMs : undefined };
+  });
 }
 
 /** Holds the mailboxes. Gives the fences of those that are claimed for what comes. */

@@ -17,6 +17,8 @@ export interface Arriving {
   readonly id: string;
   readonly key: string;
   readonly event: NewEvent;
+  /** Its id has come before in the same call: it is known. */
+  readonly isRepeated: boolean;
   /** For how long it is claimed where it may be; undefined where it may not. */
   readonly claimMs: number | undefined;
 }
@@ -34,7 +36,8 @@ const makeClaimed = statement<readonly [key: string, isNew: boolean, fence: numb
    INSERT INTO mailbox (key, kind, ready_at, fence, lease_ms, node, has_more)
    SELECT key, kind, $2::bigint + lease_ms, CASE WHEN lease_ms IS NOT NULL AND EXISTS (SELECT 1 FROM member) THEN nextval('fence') END,
      lease_ms, CASE WHEN lease_ms IS NOT NULL THEN (SELECT id FROM member) END, has_more
-   FROM json_to_recordset($1::json) AS wanted (key text, kind text, lease_ms int, has_more boolean) ORDER BY key
+   FROM json_to_recordset($1::json) AS wanted (key text, kind text, lease_ms int, has_more boolean)
+   ORDER BY key COLLATE "C"
    ON CONFLICT (key) DO UPDATE SET has_more = true RETURNING key, xmax = 0, CASE WHEN xmax = 0 THEN fence END`,
 );
 const beginAll = statement(
@@ -83,7 +86,7 @@ export function firstOfFree(
   for (const row of rows) {
     const found = known.get(row.id);
     if (found === undefined) {
-      if (left.delete(row.key) && row.claimMs !== undefined) firsts.set(row.key, row);
+      if (!row.isRepeated && left.delete(row.key) && row.claimMs !== undefined) firsts.set(row.key, row);
     } else if (isRevived(row.event, found)) left.delete(found.key);
   }
   return firsts;

@@ -12,7 +12,7 @@ import { storable } from '../storable.ts';
 import type { Turn, TurnRef } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 import { begin, canBegin, type First, firstOf } from './first-events.ts';
-import { settle } from './mailboxes.ts';
+import { lockMailboxes, settle } from './mailboxes.ts';
 import { holdMembership } from './nodes.ts';
 import { breakOff } from './outcomes.ts';
 
@@ -116,7 +116,11 @@ export async function renew(
   turns: readonly TurnRef[],
   leaseMs: number,
 ): Promise<readonly TurnRef[]> {
-  const held = turns.map(({ key, fence }) => ({ key: storable(key), fence })).sort(byKey);
+  const held = turns.map(({ key, fence }) => ({ key: storable(key), fence }));
+  await lockMailboxes(
+    transaction,
+    held.map(({ key }) => key),
+  );
   const rows = await transaction.rows(renewAll, [
     JSON.stringify(held),
     transaction.now + leaseMs,
@@ -161,6 +165,3 @@ async function uncrowded(
     return true;
   });
 }
-
-const byKey = (one: { key: string }, other: { key: string }) =>
-  one.key < other.key ? -1 : Number(one.key > other.key);

@@ -4,7 +4,8 @@
 // A mailbox is claimed exactly while its row has a fence; that fence was given out once (S3).
 // An unclaimed one is ready at the time at which the first unfinished event of its key may begin; never while that event is
 // held, or a parked one holds the key.
-// Rows are locked in the order of their keys, before anything of them is read: two transactions never wait for each other.
+// Rows are locked in the order of the bytes of their keys, whatever language the database has, before anything of them is read: two
+// transactions never wait for each other.
 // A key of the past has no row.
 
 import { kindOf } from '../key-kinds.ts';
@@ -37,7 +38,8 @@ const lockThere = statement<MailboxRow>(
 
 /** A row that is made here belongs to nobody, and is put right by `settle`. */
 const lockOrMake = statement<readonly [key: string, isNew: boolean]>(
-  `INSERT INTO mailbox (key, kind) SELECT key, kind FROM unnest($1::text[], $2::text[]) AS wanted (key, kind) ORDER BY key
+  `INSERT INTO mailbox (key, kind) SELECT key, kind FROM unnest($1::text[], $2::text[]) AS wanted (key, kind)
+   ORDER BY key COLLATE "C"
    ON CONFLICT (key) DO UPDATE SET has_more = true RETURNING key, xmax = 0`,
 );
 

@@ -27,6 +27,7 @@ import { commit } from './commit.ts';
 import type { Database } from './database.ts';
 import { bytesOf, GroupCommit } from './group-commit.ts';
 import { sweepDeliveries } from './history.ts';
+import { settleFree } from './mailboxes.ts';
 import type { Membership } from './membership.ts';
 import { discard, release, requeue, undeliver } from './operations.ts';
 import { PostgresRecords } from './postgres-records.ts';
@@ -190,12 +191,13 @@ export class PostgresStore extends PostgresRecords implements Store {
   /** Timers that are due become events, in a transaction of their own. */
   async #appendDue(): Promise<void> {
     const isMore = await this.transactions.run(async (transaction) => {
-      const due = await takeDue(transaction, TIMERS_AT_ONCE);
+      const { events, keys } = await takeDue(transaction, TIMERS_AT_ONCE);
       await append(
         transaction,
-        due.map((event) => ({ event })),
+        events.map((event) => ({ event })),
       );
-      return due.length === TIMERS_AT_ONCE;
+      if (keys.length > 0) await settleFree(transaction, keys);
+      return events.length === TIMERS_AT_ONCE;
     });
     if (isMore) this.#options.wakes.tell();
   }

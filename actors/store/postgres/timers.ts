@@ -4,6 +4,7 @@
 import { storable } from '../storable.ts';
 import type { NewEvent, NewTimer } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
+import { openMailboxes } from './mailboxes.ts';
 
 const setOne = statement(
   `INSERT INTO timer (owner, name, due, id, key, meta, trace, body, kind, wakes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -16,6 +17,9 @@ const firstOne = statement<readonly [number | null]>(
 );
 const cancelWaking = statement('DELETE FROM timer WHERE owner = $1 AND key = owner AND wakes = $2');
 const anyDue = statement<readonly [number]>('SELECT 1 FROM timer WHERE due <= $1 LIMIT 1');
+const allDue = statement<readonly [owner: string, name: string, key: string]>(
+  'SELECT owner, name, key FROM timer WHERE due <= $1 ORDER BY due LIMIT $2',
+);
 const takeAll = statement<
   readonly [
     due: number,
@@ -28,8 +32,8 @@ const takeAll = statement<
     wakes: string | null,
   ]
 >(
-  `DELETE FROM timer WHERE (owner, name) IN
-     (SELECT owner, name FROM timer WHERE due <= $1 ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED)
+  `DELETE FROM timer USING unnest($2::text[], $3::text[]) AS found (owner, name)
+   WHERE timer.owner = found.owner AND timer.name = found.name AND due <= $1
    RETURNING due, id, key, meta, trace, body, kind, wakes`,
 );
 
@@ -64,10 +68,23 @@ export async function isAnyDue(transaction: Transaction): Promise<boolean> {
   return (await transaction.rows(anyDue, [transaction.now])).length > 0;
 }
 
-/** Takes out at most `limit` timers that are due, the longest overdue first. */
-export async function takeDue(transaction: Transaction, limit: number): Promise<readonly NewEvent[]> {
-  const rows = await transaction.rows(takeAll, [transaction.now, limit]);
-  return [...rows]
+/** Timers that were taken out. */
+export interface TakenTimers {
+  /** In the order of their times. */
+  readonly events: readonly NewEvent[];
+  /** The mailboxes that are held for that; `settleFree` has to follow. */
+  readonly keys: readonly string[];
+}
+
+/** Takes out at most `limit` timers that are due, the longest overdue first. Whoever changes a timer holds its mailbox before. */
+export async function takeDue(transaction: Transaction, limit: number): Promise<TakenTimers> {
+  const found = await transaction.rows(allDue, [transaction.now, limit]);
+  if (found.length === 0) return { events: [], keys: [] };
+  const owners = found.map(([owner]) => owner);
+  const keys = [...new Set([...owners, ...found.map(([, , key]) => key)])];
+  await openMailboxes(transaction, keys);
+  const rows = await transaction.rows(takeAll, [transaction.now, owners, found.map(([, name]) => name)]);
+  const events = [...rows]
     .sort(([due], [other]) => due - other)
     .map(([, id, key, meta, trace, body, kind, wakes]) => ({
       id,
@@ -78,4 +95,5 @@ export async function takeDue(transaction: Transaction, limit: number): Promise<
       kind: kind ?? undefined,
       wakes: wakes ?? undefined,
     }));
+  return { events, keys };
 }

@@ -1,0 +1,82 @@
+// In which order transactions hold what they need: two that need the same must not wait for each other, whatever language the
+// database has, in which it may sort otherwise than bytes do.
+
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
+import { executeOn, type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
+import { eventOf, resultOf } from '../../../../fixtures/store/store-conformance.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres(['fsync=off']);
+});
+afterAll(() => server.stop());
+
+/** English: "a" before "B". */
+async function englishDatabase(): Promise<string> {
+  const url = await server.newDatabase();
+  await executeOn(
+    url,
+    `CREATE DATABASE english TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LC_COLLATE 'C' LC_CTYPE 'C'`,
+  );
+  return new URL('/english', url).href;
+}
+
+test('mailboxes are held in the order of their bytes', async () => {
+  const url = await englishDatabase();
+  const { store } = await openPostgresStore({ url, node: { name: 'a', address: '' } });
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  expect((await other.query(`SELECT 'k/a' < 'k/B' AS yes`)).rows).toEqual([{ yes: true }]);
+  const [first, second] = ['k/B', 'k/a'];
+  await store.append([eventOf('1', first), eventOf('2', second)]);
+  const turns = await store.claim(5, 60_000);
+  const events = (n: number) => [eventOf(`${n} a`, second), eventOf(`${n} B`, first)];
+  const actions = [
+    () => store.append(events(3)),
+    () => store.append(events(4), { claimMs: 60_000 }),
+    () => store.renew([...turns].reverse(), 60_000),
+    () => store.commit(turns.map((turn) => resultOf(turn))),
+  ];
+  for (const act of actions) {
+    await other.query('BEGIN');
+    const hold = (key: string) =>
+      other.query(`SELECT key FROM actor_gateway.mailbox WHERE key = '${key}' FOR UPDATE NOWAIT`);
+    await hold(first);
+    const acting = act();
+    const waiting = () => other.query('SELECT 1 FROM pg_locks WHERE NOT granted');
+    await expect.poll(async () => (await waiting()).rowCount, { timeout: 10_000 }).toBeGreaterThan(0);
+    // Whoever waits for the first one has nothing that others wait for.
+    expect((await hold(second)).rowCount).toBe(1);
+    await other.query('ROLLBACK');
+    expect(await acting).toHaveLength(2);
+  }
+  await other.end();
+  await store.close();
+});
+
+test('a timer that is due is taken when its mailbox is held, as whoever cancels it does', async () => {
+  const url = await server.newDatabase();
+  const { store } = await openPostgresStore({ url, node: { name: 'a', address: '' } });
+  await store.append([eventOf('1', 'k/1')]);
+  const timers = [{ id: 't', inMs: 0, event: eventOf('2', 'k/1') }];
+  const [turn] = await store.claim(1, 60_000);
+  if (turn === undefined) throw new Error('nothing was claimed');
+  await store.commit([resultOf(turn, 'checkpoint', { timers })]);
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  await other.query('BEGIN');
+  await other.query(`SELECT key FROM actor_gateway.mailbox WHERE key = 'k/1' FOR UPDATE`);
+  const claiming = store.claim(1, 60_000);
+  const waiting = () => other.query('SELECT 1 FROM pg_locks WHERE NOT granted');
+  await expect.poll(async () => (await waiting()).rowCount, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect((await other.query(`DELETE FROM actor_gateway.timer WHERE owner = 'k/1'`)).rowCount).toBe(1);
+  await other.query('COMMIT');
+  expect(await claiming).toEqual([]);
+  // It was cancelled, and nothing came of it.
+  expect(await store.commit([resultOf(turn)])).toMatchObject([{ isCurrent: true, next: undefined }]);
+  expect(await store.counts()).toMatchObject({ queued: 0, running: 0 });
+  await other.end();
+  await store.close();
+});
