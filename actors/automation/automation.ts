@@ -37,6 +37,7 @@ import { newWarnings } from './reloads/new-warnings.ts';
 import { ResourceReloads } from './reloads/resource-reloads.ts';
 import { StoreSweep } from './store-sweep.ts';
 import { TargetRegistry, type TargetRegistryOptions } from './target-registry.ts';
+import type { PauseFollower } from './triggers/pause-follower.ts';
 import { Pauses } from './triggers/pauses.ts';
 import { type ConnectionObserver, sourceHost } from './triggers/source-host.ts';
 import { TriggerCounters } from './triggers/trigger-counters.ts';
@@ -89,6 +90,7 @@ export class Automation implements Part {
   #dispatcher: Dispatcher | undefined;
   #deliveries: DeliveryControl | undefined;
   #sweep: StoreSweep | undefined;
+  #follower: PauseFollower | undefined;
   /** What the boot begins with. */
   #resources: LoadedResources;
 
@@ -202,6 +204,14 @@ export class Automation implements Part {
       ...{ store, log, keepMs: this.keepMs, adapters: this.#adapters.all },
       typeOf: (name) => this.triggers.get(name)?.type,
     });
+    if (store.cluster !== undefined) {
+      // Of use to several nodes only.
+      const { PauseFollower } = await import('./triggers/pause-follower.ts');
+      this.#follower = new PauseFollower(store.cluster.membership, {
+        ...{ store, log, pauses: this.#pauses },
+        mark: (name, isPaused) => this.triggers.mark(name, isPaused),
+      });
+    }
     for (const folder of watched)
       this.#watches.push(new FolderWatch(folder, () => void this.#reloads.onChanged()));
   }
@@ -221,6 +231,7 @@ export class Automation implements Part {
   async drain(graceMs: number): Promise<void> {
     const endsAt = performance.now() + graceMs - CLOSE_MS;
     this.#sweep?.end();
+    this.#follower?.end();
     for (const watch of this.#watches) watch.close();
     this.endWaits();
     await drainSupervisor(this.#supervisor(TRIGGERS));
