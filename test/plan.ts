@@ -116,7 +116,13 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/standstill',
     'automation/connections-of-nodes',
   ],
-  'several gateways on one database, and what becomes of them and of it': ['cluster/cluster'],
+  'several gateways on one database, and what becomes of them and of it': [
+    'cluster/cluster',
+    'nodes/nodes-told',
+    'nodes/nodes-in-the-inspector',
+    'nodes/pauses-everywhere',
+    'nodes/tallies-together',
+  ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
     'automation/agent-runs-killed',

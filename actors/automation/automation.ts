@@ -13,7 +13,7 @@ import { supervisorMachine } from '../../machines/supervisor.ts';
 import { type ApprovalPlaces, Approvals } from '../approvals/approvals.ts';
 import { OperatorApprovals, type OperatorApprovalsHost } from '../approvals/operator-approvals.ts';
 import { InProcessClient } from '../client/in-process-client.ts';
-import type { Cluster } from '../cluster/cluster.ts';
+import type { Cluster, ClusterMembership } from '../cluster/cluster.ts';
 import { type ConnectionLease, LocalLease } from '../connections/connection-lease.ts';
 import { CONNECTIONS, ConnectionRegistry } from '../connections/connection-registry.ts';
 import type { Gateway } from '../gateway/gateway.ts';
@@ -36,7 +36,9 @@ import { FolderWatch } from './reloads/folder-watch.ts';
 import { newWarnings } from './reloads/new-warnings.ts';
 import { ResourceReloads } from './reloads/resource-reloads.ts';
 import { StoreSweep } from './store-sweep.ts';
+import type { ClusterTallies } from './tallies/cluster-tallies.ts';
 import { TargetRegistry, type TargetRegistryOptions } from './target-registry.ts';
+import type { PauseFollower } from './triggers/pause-follower.ts';
 import { Pauses } from './triggers/pauses.ts';
 import { type ConnectionObserver, sourceHost } from './triggers/source-host.ts';
 import { TriggerCounters } from './triggers/trigger-counters.ts';
@@ -89,6 +91,8 @@ export class Automation implements Part {
   #dispatcher: Dispatcher | undefined;
   #deliveries: DeliveryControl | undefined;
   #sweep: StoreSweep | undefined;
+  #follower: PauseFollower | undefined;
+  #tallies: ClusterTallies | undefined;
   /** What the boot begins with. */
   #resources: LoadedResources;
 
@@ -202,6 +206,7 @@ export class Automation implements Part {
       ...{ store, log, keepMs: this.keepMs, adapters: this.#adapters.all },
       typeOf: (name) => this.triggers.get(name)?.type,
     });
+    if (store.cluster !== undefined) await this.#joinOthers(store.cluster.membership);
     for (const folder of watched)
       this.#watches.push(new FolderWatch(folder, () => void this.#reloads.onChanged()));
   }
@@ -210,6 +215,23 @@ export class Automation implements Part {
   async #joinCluster(cluster: Cluster): Promise<void> {
     const { ClusterLease } = await import('../connections/cluster-lease.ts');
     this.#lease = new ClusterLease(cluster);
+  }
+
+  /** What operators are told and have done at any node of the cluster; of use to several only. */
+  async #joinOthers(membership: ClusterMembership): Promise<void> {
+    const { store, gateway } = this;
+    const { PauseFollower } = await import('./triggers/pause-follower.ts');
+    this.#follower = new PauseFollower(membership, {
+      ...{ store, log: gateway.log, pauses: this.#pauses },
+      mark: (name, isPaused) => this.triggers.mark(name, isPaused),
+    });
+    if (gateway.cluster === undefined) return;
+    const { shareTallies } = await import('./tallies/shared-tallies.ts');
+    this.#tallies = shareTallies({
+      ...{ membership, store, instance: gateway.cluster.instance },
+      ...{ triggers: this.#counters, targets: this.feed.counters },
+      redact: (text) => gateway.redactor.redact(text),
+    });
   }
 
   /** They were opened when nobody knew. */
@@ -221,6 +243,7 @@ export class Automation implements Part {
   async drain(graceMs: number): Promise<void> {
     const endsAt = performance.now() + graceMs - CLOSE_MS;
     this.#sweep?.end();
+    this.#follower?.end();
     for (const watch of this.#watches) watch.close();
     this.endWaits();
     await drainSupervisor(this.#supervisor(TRIGGERS));
@@ -228,6 +251,7 @@ export class Automation implements Part {
     await this.listeners.end();
     this.#works?.close();
     await this.#dispatcher?.drain(Math.max(0, endsAt - performance.now()));
+    await this.#tallies?.end();
     this.targets.close();
   }
 

@@ -31,27 +31,46 @@ const COUNTED = /^\{(?:"in":"[^"]*",)?"kind":"(?:answer|called)"/;
 
 export class AgentCounters {
   readonly #counts = new Map<string, Kept>();
+  /** Grows with each change. */
+  revision = 0;
+  /** With what other nodes have counted. */
+  withOthers: (whom: string, own: AgentCounts) => AgentCounts = (_, own) => own;
 
   /** Of one attempt; `end` is to be called once. */
   begin(target: Target) {
     const counts = this.#kept(targetText(target));
-    counts.running += 1;
+    const changing = (change: () => void) => {
+      this.revision += 1;
+      change();
+    };
+    changing(() => {
+      counts.running += 1;
+    });
     return {
-      rows: (rows: readonly string[]) => countRows(counts, rows),
-      replied: () => {
-        counts.runs += 1;
-      },
-      failed: () => {
-        counts.failed += 1;
-      },
-      end: () => {
-        counts.running -= 1;
-      },
+      rows: (rows: readonly string[]) => changing(() => countRows(counts, rows)),
+      replied: () =>
+        changing(() => {
+          counts.runs += 1;
+        }),
+      failed: () =>
+        changing(() => {
+          counts.failed += 1;
+        }),
+      end: () =>
+        changing(() => {
+          counts.running -= 1;
+        }),
     };
   }
 
   of(target: Target): AgentCounts {
-    return this.#counts.get(targetText(target)) ?? NONE;
+    const whom = targetText(target);
+    return this.withOthers(whom, this.#counts.get(whom) ?? NONE);
+  }
+
+  /** Of this process alone, by `agent reviewer`. */
+  get own(): ReadonlyMap<string, AgentCounts> {
+    return this.#counts;
   }
 
   #kept(whom: string): Kept {

@@ -1,4 +1,4 @@
-// Counters of each trigger since the start. What happened to each event stands in the store.
+// Counters of each trigger since the start; where there are other nodes theirs are added. What happened to each event stands in the store.
 
 import type { Outcome } from '../../inbox/work.ts';
 import { type RefusedProof, type RefusedProofs, withRefused } from '../../sources/refused-proofs.ts';
@@ -18,6 +18,10 @@ const none: TriggerCounts = { handled: 0, failed: 0, lastAt: undefined, refused:
 
 export class TriggerCounters {
   readonly #counts = new Map<string, { -readonly [name in keyof TriggerCounts]: TriggerCounts[name] }>();
+  /** Grows with each change. */
+  revision = 0;
+  /** With what others have counted. */
+  withOthers: (trigger: string, own: TriggerCounts) => TriggerCounts = (_, own) => own;
 
   count(trigger: string, kind: Outcome['kind']): void {
     const counts = this.#kept(trigger);
@@ -33,12 +37,18 @@ export class TriggerCounters {
   }
 
   of(trigger: string): TriggerCounts {
-    return this.#counts.get(trigger) ?? none;
+    return this.withOthers(trigger, this.#counts.get(trigger) ?? none);
+  }
+
+  /** Of this process alone. */
+  get own(): ReadonlyMap<string, TriggerCounts> {
+    return this.#counts;
   }
 
   #kept(trigger: string) {
     const counts = this.#counts.get(trigger) ?? { ...none };
     this.#counts.set(trigger, counts);
+    this.revision += 1;
     return counts;
   }
 }

@@ -8,6 +8,7 @@ import type { HttpStream } from '../../http/listener/seam.ts';
 import type { NumbersMessage, Totals, TreeMessage } from '../wire/feed-wire.ts';
 import { ActorFeed } from './actor-feed.ts';
 import { ActorNames } from './actor-names.ts';
+import { clusterNumbers } from './cluster-numbers.ts';
 import { changedServers, numbersOf } from './server-numbers.ts';
 import { tellStately } from './stately-stream.ts';
 import { automationTotals, changedTriggers, triggerNumbers } from './trigger-numbers.ts';
@@ -158,6 +159,7 @@ export class Watchers {
       dead_letters: deadLetters,
       viewers: this.#viewers.size,
       automation: this.#figures === undefined ? null : automationTotals(this.#figures),
+      cluster: clusterNumbers(this.#gateway.cluster, this.#gateway.nodeName),
     };
   }
 }

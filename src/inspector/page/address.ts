@@ -3,7 +3,7 @@
 // actor has a `~` before its name, which no id of a server has: however servers are called, each address is one actor's. Triggers
 // may be called anything as well, and have a word before theirs. A slash in a name, as in the keys of conversations, is none
 // in the address.
-// Sessions, runs, deliveries, approvals, agents and flows are no actors; theirs begin with the names of actors that there are not: `~sessions`,
+// Sessions, nodes, runs, deliveries, approvals, agents and flows are no actors; theirs begin with the names of actors that there are not: `~sessions`, `~nodes`,
 // `~runs`, `~deliveries`, `~approvals`, `~agents`, `~flows`. What a list is filtered by, and which tool of a server is chosen, is the
 // query of the address. The overview is at /inspector itself.
 
@@ -43,6 +43,27 @@ export function sessionAt(address: string): number | undefined {
 /** Whether an address is that of sessions, of all or of one. */
 export function isOfSessions(address: string): boolean {
   return address === SESSIONS || sessionAt(address) !== undefined;
+}
+
+/** The address of all nodes of the cluster. */
+export const NODES = '~nodes';
+
+const NODE = `${NODES}/`;
+
+/** The address of one node. */
+export function nodeAddress(name: string): string {
+  return NODE + partOf(name);
+}
+
+/** Which node an address names; undefined for that of all and for any other. */
+export function nodeAt(address: string): string | undefined {
+  const part = address.startsWith(NODE) ? address.slice(NODE.length) : '';
+  return part === '' ? undefined : nameIn(part);
+}
+
+/** Whether an address is that of nodes, of all or of one. */
+export function isOfNodes(address: string): boolean {
+  return address === NODES || nodeAt(address) !== undefined;
 }
 
 /** What is shown in the place of actors. */

@@ -6,8 +6,11 @@ import {
   addressOf,
   deliveryAt,
   flowAt,
+  isOfNodes,
   isOfSessions,
+  NODES,
   nameAt,
+  nodeAt,
   OVERVIEW,
   runAt,
   SESSIONS,
@@ -38,6 +41,7 @@ import { CONTENT, SkipLink } from './skip-link.tsx';
 import { stateText } from './state-words.ts';
 import { DetailsTab } from './tabs/details-tab.tsx';
 import { LogTab } from './tabs/log-tab.tsx';
+import { NodesPane } from './tabs/nodes-pane.tsx';
 import { NumbersTab } from './tabs/numbers-tab.tsx';
 import { SequenceTab } from './tabs/sequence-tab.tsx';
 import { SessionPane, SessionsPane } from './tabs/session-pane.tsx';
@@ -96,7 +100,9 @@ export function App({ store }: { readonly store: PageStore }) {
             <div class="bar">
               <h1>{title}</h1>
               {chosen !== undefined && <Pill state={chosen.state} />}
-              {chosen === undefined && !isOfSessions(view.actor) && <span class="aside">not there</span>}
+              {chosen === undefined && !isOfSessions(view.actor) && !isOfNodes(view.actor) && (
+                <span class="aside">not there</span>
+              )}
               {server !== undefined && state.totals?.commands === true && (
                 <Commands
                   key={server.id}
@@ -118,6 +124,9 @@ export function App({ store }: { readonly store: PageStore }) {
             </div>
             {session !== undefined && <SessionPane key={session} number={session} go={go} />}
             {view.actor === SESSIONS && <SessionsPane totals={state.totals} />}
+            {isOfNodes(view.actor) && (
+              <NodesPane cluster={state.totals?.cluster} chosen={nodeAt(view.actor)} />
+            )}
             {chosen !== undefined && (
               <ChartPane
                 actor={chosen}
@@ -146,6 +155,9 @@ function titleOf(
   if (view.actor === OVERVIEW) return 'overview';
   if (session !== undefined) return `session ${session}`;
   if (view.actor === SESSIONS) return 'sessions';
+  if (view.actor === NODES) return 'nodes';
+  const node = nodeAt(view.actor);
+  if (node !== undefined) return `node ${node}`;
   if (sectionAt(view.actor) !== undefined)
     return runAt(view.actor) === undefined
       ? (flowAt(view.actor) ?? deliveryAt(view.actor) ?? nameAt(view.actor))
@@ -193,7 +205,7 @@ function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
   const offered = tabs.filter((tab) =>
     tab === 'stderr' || tab === 'tools'
       ? server !== undefined
-      : tab !== 'details' || !isOfSessions(view.actor),
+      : tab !== 'details' || !(isOfSessions(view.actor) || isOfNodes(view.actor)),
   );
   const tab: Tab = offered.includes(view.tab) ? view.tab : 'log';
   /** Of the tools the one that was looked at last. */

@@ -180,6 +180,24 @@ export interface WaitingDelivery {
   readonly note: string | null;
 }
 
+/** One of the gateways that share a store. */
+export interface NodeRow {
+  readonly name: string;
+  readonly state: 'running' | 'draining';
+  readonly epoch: number;
+  readonly version: string | null;
+  readonly config_hash: string | null;
+  /** The one that this page is of. */
+  readonly is_this: boolean;
+}
+
+export interface ClusterNumbers {
+  /** By their names. */
+  readonly nodes: readonly NodeRow[];
+  /** How old the list is, while the database is away. */
+  readonly stale_seconds: number | null;
+}
+
 export interface Totals {
   readonly at: number;
   readonly version: string;
@@ -194,6 +212,8 @@ export interface Totals {
   readonly viewers: number;
   /** Null where there are no triggers. */
   readonly automation: AutomationTotals | null;
+  /** Null where the store is shared with nobody. */
+  readonly cluster: ClusterNumbers | null;
 }
 
 export interface NumbersMessage extends Totals {

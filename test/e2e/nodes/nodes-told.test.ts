@@ -76,7 +76,7 @@ test('every node tells the same nodes, whichever file of theirs differs, when on
   const differing = await runMain(['nodes', '--url', b.url], {
     env: { GATEWAY_API_KEY: 'one key' },
   });
-  expect(differing.stdout.trimEnd().split('\n').at(-1)).toBe('the nodes differ in their configuration');
+  expect(differing.stdout.split('\n')).toContain('the nodes differ in their configuration');
   const top = await runMain(['top', '--once', '--url', b.url], {
     env: { GATEWAY_API_KEY: 'one key' },
   });

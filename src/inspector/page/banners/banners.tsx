@@ -9,6 +9,7 @@ import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
 import { clock, counted, span } from '../words.ts';
 import { AutomationBanners } from './automation-banners.tsx';
+import { NodesBanner } from './nodes-banner.tsx';
 
 const SHOWN = 6;
 
@@ -28,6 +29,7 @@ export function Banners({ state, link, isOverview, go }: BannersProps) {
           <strong>The gateway is draining.</strong> It takes no new calls and is about to stop.
         </p>
       )}
+      <NodesBanner state={state} go={go} />
       {/* Hidden and not left out: what was marked as seen stays so. */}
       <div class="listed" hidden={isOverview}>
         <ParkedBanner state={state} go={go} />

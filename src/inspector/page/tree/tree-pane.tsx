@@ -2,11 +2,23 @@
 // sight, and a session is asked for only then.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { isOfSessions, OVERVIEW, ROOT, SESSIONS, sessionAt, type View } from '../address.ts';
+import {
+  isOfNodes,
+  isOfSessions,
+  NODES,
+  nodeAt,
+  OVERVIEW,
+  ROOT,
+  SESSIONS,
+  sessionAt,
+  type View,
+} from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
 import type { ActorView, PageState } from '../feed/store.ts';
+import { matchingNodes } from '../node-words.ts';
 import { countedOf } from '../words.ts';
 import { ActorRow } from './actor-row.tsx';
+import { NodeLine, NodesRow } from './node-row.tsx';
 import { GroupRow, SessionLine } from './session-row.tsx';
 import { treeMove } from './tree-keys.ts';
 import { addressOfLine, TreeLines } from './tree-lines.ts';
@@ -31,19 +43,27 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
   const session = sessionAt(view.actor);
   const isFiltered = filter.trim() !== '';
   const hasMatch = isFiltered && sessions.matching > 0;
+  const nodes = state.totals?.cluster?.nodes ?? [];
+  const found = isFiltered ? matchingNodes(nodes, filter) : nodes;
+  const isRootWanted = hasMatch || (isFiltered && found.length > 0);
 
   const rows = useMemo(
-    () => treeRows(state.actors, { filter, toggled, isRootWanted: hasMatch }),
-    [state.actors, filter, toggled, hasMatch],
+    () => treeRows(state.actors, { filter, toggled, isRootWanted }),
+    [state.actors, filter, toggled, isRootWanted],
   );
   const { totals } = state;
   const count = isFiltered ? sessions.matching : totals === null ? 0 : totals.sessions + totals.listens;
-  const lines = new TreeLines(rows, {
-    isShown: isFiltered ? hasMatch : totals !== null && rows[0]?.isOpen === true,
-    isOpen: isFiltered || toggled.has(SESSIONS),
-    count,
-    row: (index) => sessions.row(index),
-  });
+  const isRootOpen = rows[0]?.isOpen === true;
+  const lines = new TreeLines(
+    rows,
+    {
+      isShown: isFiltered ? hasMatch : totals !== null && isRootOpen,
+      isOpen: isFiltered || toggled.has(SESSIONS),
+      count,
+      row: (index) => sessions.row(index),
+    },
+    isRootOpen ? found : [],
+  );
   const from = lines.sessionsFrom;
   const inSight = { first: Math.max(0, drawn.first - from), last: Math.max(0, drawn.last - from) };
   // With a filter it has to be found out how many there are, whether they are in sight or not.
@@ -56,16 +76,18 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
   const index = useSessionIndex(sessions, session, filter.trim());
   const at = isOfSessions(view.actor)
     ? lines.lineOfSession(session === undefined ? 'all' : index)
-    : rows.findIndex(({ actor }) => actor.id === chosen?.id);
+    : isOfNodes(view.actor)
+      ? lines.lineOfNode(nodeAt(view.actor))
+      : rows.findIndex(({ actor }) => actor.id === chosen?.id);
   /** The line that the keyboard has gone to and whose session is not there yet. */
   const [heading, setHeading] = useState<number>();
   const arrived = useRef<string>();
 
   const choose = (line: number, isReplacing: boolean) => {
     const there = lines.at(line);
-    const found = there && addressOfLine(there);
+    const target = there && addressOfLine(there);
     // The first line is an actor like any other here, and not the overview.
-    const address = found === OVERVIEW ? ROOT : found;
+    const address = target === OVERVIEW ? ROOT : target;
     setHeading(address === undefined && there !== undefined ? line : undefined);
     if (address === undefined) return;
     if (isReplacing) arrived.current = address;
@@ -145,6 +167,17 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
                 isChosen={there.row.actor.id === chosen?.id}
                 onChoose={onChoose}
                 onToggle={() => toggle(there.row.address)}
+              />
+            );
+          if (there?.kind === 'nodes')
+            return <NodesRow key="nodes" nodes={nodes} isChosen={view.actor === NODES} onChoose={onChoose} />;
+          if (there?.kind === 'node')
+            return (
+              <NodeLine
+                key={`node ${there.node.epoch}`}
+                {...{ node: there.node, index: there.index, count: there.count, nodes }}
+                isChosen={there.node.name === nodeAt(view.actor)}
+                onChoose={onChoose}
               />
             );
           if (there?.kind === 'group')

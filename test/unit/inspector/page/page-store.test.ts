@@ -57,7 +57,7 @@ const numbers = (more: Partial<NumbersMessage> = {}): FeedMessage => ({
     ...{ at: 3_000, version: '1', started_at: 1, is_draining: false, commands: false },
     requests: { total: 1, failed: 0, in_flight: 0 },
     ...{ sessions: 0, listens: 0, dead_letters: 0, viewers: 1, servers: [server], gone: [] },
-    ...{ automation: null, triggers: [], gone_triggers: [] },
+    ...{ automation: null, cluster: null, triggers: [], gone_triggers: [] },
     ...more,
   },
 });

@@ -6,8 +6,11 @@ import {
   actorAt,
   addressOf,
   baseName,
+  isOfNodes,
   isOfSessions,
   nameAt,
+  nodeAddress,
+  nodeAt,
   pathOf,
   SESSIONS,
   sessionAddress,
@@ -21,6 +24,7 @@ import {
 import { workAt, workFigures } from '../../../../src/inspector/page/automation-words.ts';
 import { History, SECONDS, seriesOf } from '../../../../src/inspector/page/feed/history.ts';
 import type { LogEntry } from '../../../../src/inspector/page/feed/store.ts';
+import { differingWords, differsFromThis, matchingNodes } from '../../../../src/inspector/page/node-words.ts';
 import { activePaths, eventText, stateText, toneOf } from '../../../../src/inspector/page/state-words.ts';
 import {
   laneLabel,
@@ -31,7 +35,12 @@ import {
 import { treeMove } from '../../../../src/inspector/page/tree/tree-keys.ts';
 import { addressOfLine, TreeLines } from '../../../../src/inspector/page/tree/tree-lines.ts';
 import { treeRows } from '../../../../src/inspector/page/tree/tree-rows.ts';
-import type { ActorNode, SessionRow, WorkNumbers } from '../../../../src/inspector/wire/feed-wire.ts';
+import type {
+  ActorNode,
+  NodeRow,
+  SessionRow,
+  WorkNumbers,
+} from '../../../../src/inspector/wire/feed-wire.ts';
 
 const node = (
   id: string,
@@ -134,6 +143,45 @@ describe('the lines of the tree', () => {
     });
     const empty = new TreeLines([], { ...{ isShown: false, isOpen: false, count: 0 }, row: () => undefined });
     expect(treeMove('End', -1, empty, false)).toBeUndefined();
+  });
+
+  test('have the nodes of a cluster between the actors and the sessions, each with an address of its own', () => {
+    const row = (name: string, is_this: boolean, config_hash: string | null = 'abc'): NodeRow => ({
+      ...{ name, state: 'running', epoch: 1, version: '1', config_hash, is_this },
+    });
+    const nodes = [row('a', false), row('b/c', true), row('d', false, 'other'), row('old', false, null)];
+    const group = { isShown: true, isOpen: true, count: 2 };
+    const tree = new TreeLines(rows, { ...group, row: (index) => ({ number: index }) as SessionRow }, nodes);
+    const from = rows.length;
+    expect(addresses(tree).slice(from)).toEqual([
+      ...['~nodes', '~nodes/a', '~nodes/b%2Fc', '~nodes/d', '~nodes/old'],
+      ...[SESSIONS, `${SESSIONS}/0`, `${SESSIONS}/1`],
+    ]);
+    expect([undefined, 'a', 'old', 'gone'].map((name) => tree.lineOfNode(name))).toEqual([
+      from,
+      from + 1,
+      from + 4,
+      -1,
+    ]);
+    expect([tree.lineOfSession('all'), tree.lineOfSession(0)]).toEqual([from + 5, from + 6]);
+    expect(Array.from({ length: 8 }, (_, line) => tree.parentOf(from + line))).toEqual([
+      ...[0, from, from, from, from],
+      ...[0, from + 5, from + 5],
+    ]);
+    expect(treeMove('ArrowLeft', from + 2, tree, false)).toEqual({ kind: 'go', line: from });
+    expect(treeMove('ArrowRight', from, tree, false)).toBeUndefined();
+    expect(['~nodes', nodeAddress('b/c'), '~node', 'nodes'].map(isOfNodes)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect(nodeAt(viewAt(pathOf({ actor: nodeAddress('b/c'), tab: 'log' })).actor)).toBe('b/c');
+    expect(actorAt('~nodes', actors)).toBeUndefined();
+
+    expect(differingWords(nodes)).toEqual(['configuration']);
+    expect(nodes.map((each) => differsFromThis(each, nodes))).toEqual([false, false, true, false]);
+    expect(matchingNodes(nodes, 'node other').map(({ name }) => name)).toEqual(['d']);
   });
 
   test('have addresses that no actor has, and that come back from their paths', () => {

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { PauseFollower } from '../../../../../actors/automation/triggers/pause-follower.ts';
 import { Pauses } from '../../../../../actors/automation/triggers/pauses.ts';
 import type { Dispatcher } from '../../../../../actors/inbox/dispatcher.ts';
 import type { Outcome, Work } from '../../../../../actors/inbox/work.ts';
+import { silentLog } from '../../../../../actors/log.ts';
 import type { Store } from '../../../../../actors/store/store.ts';
 import { done, newEvent, startInbox, until } from '../../../../fixtures/automation/inbox.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
@@ -101,4 +103,75 @@ test('changes that are asked for together come in their order, in memory as in t
     const isPaused = last === 'pause';
     expect([pauses.has('orders'), (await loaded()).has('orders')]).toEqual([isPaused, isPaused]);
   }
+});
+
+test('what another node has paused or resumed holds here once it was read, and what was held meanwhile is let go (PZ3)', async () => {
+  const [here, there] = [await loaded(), await loaded()];
+  await there.pause(store, 'orders');
+  expect(here.has('orders')).toBe(false);
+  expect(await here.follow(store)).toEqual({ paused: ['orders'], resumed: [] });
+  expect(here.has('orders')).toBe(true);
+  expect(await here.follow(store)).toEqual({ paused: [], resumed: [] });
+
+  await there.resume(store, 'orders');
+  // Judged here by what this node still knows.
+  await store.append([newEvent(key, 'late')]);
+  const [turn] = await store.claim(1, 10_000);
+  if (turn === undefined) throw new Error('nothing to claim');
+  const { fence, event } = turn;
+  await store.commit([{ key, fence, seq: event.seq, outcome: 'held', heldBy: 'orders' }]);
+  await here.onHeld(store, 'orders');
+  expect(await stateOf('late')).toBe('held');
+
+  const broken = {
+    ...store,
+    keys: (space: string) => store.keys(space),
+    release: () => Promise.reject(new Error('away')),
+  };
+  await expect(here.follow(broken as unknown as Store)).rejects.toThrow('away');
+  expect(here.has('orders')).toBe(true);
+  expect(await here.follow(store)).toEqual({ paused: [], resumed: ['orders'] });
+  expect(await stateOf('late')).toBe('queued');
+  // A resumption that nobody else has heard of yet is the store's word too.
+  expect(await there.follow(store)).toEqual({ paused: [], resumed: [] });
+});
+
+test('the store is asked with each reading of the members, one question at a time, and again after one that failed (PFW1)', async () => {
+  const pauses = await loaded();
+  let onMembers = () => {};
+  const marks: unknown[] = [];
+  let asked = 0;
+  let fails = true;
+  const slow = {
+    keys: async (space: string) => {
+      asked += 1;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (fails) throw new Error('away');
+      return store.keys(space);
+    },
+    release: (name: string) => store.release(name),
+  } as unknown as Store;
+  const follower = new PauseFollower(
+    {
+      watch: (watcher) => {
+        onMembers = () => watcher.onMembers?.([]);
+        return () => {
+          onMembers = () => {};
+        };
+      },
+    },
+    { store: slow, pauses, log: silentLog, mark: (name, isPaused) => marks.push([name, isPaused]) },
+  );
+  await new Pauses().pause(store, 'orders');
+  onMembers();
+  onMembers();
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect([asked, marks]).toEqual([1, []]);
+  fails = false;
+  onMembers();
+  await until('it is marked', () => marks.length === 1);
+  expect([asked, marks]).toEqual([2, [['orders', true]]]);
+  follower.end();
+  onMembers();
+  expect(asked).toBe(2);
 });

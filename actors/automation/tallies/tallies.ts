@@ -1,0 +1,136 @@
+// What a node has counted of its triggers, agents, fleets and flows since its start, in a form that others can add to theirs.
+//
+// TLY1  what is told is bounded in bytes: of very many, those that were busy last.
+// TLY2  whatever another version has told is read as far as it is understood.
+
+import type { AgentCounts } from '../../runs/agent-counters.ts';
+import type { ProofFault } from '../../sources/refused-proofs.ts';
+import type { TriggerCounts } from '../triggers/trigger-counters.ts';
+
+export interface Tallies {
+  /** By name. */
+  readonly triggers: ReadonlyMap<string, TriggerCounts>;
+  /** By `agent reviewer`. */
+  readonly targets: ReadonlyMap<string, AgentCounts>;
+}
+
+export const noTallies: Tallies = { triggers: new Map(), targets: new Map() };
+
+/** As JSON. */
+export interface ToldTallies {
+  readonly triggers: Readonly<Record<string, readonly unknown[]>>;
+  readonly targets: Readonly<Record<string, readonly unknown[]>>;
+}
+
+const MAX_TRIGGER_BYTES = 24_576;
+const MAX_TARGET_BYTES = 8_192;
+
+/** Their order is that of what is told. */
+const figures = [
+  ...['runs', 'failed', 'running', 'iterations', 'toolCalls', 'inputTokens', 'outputTokens', 'cost'],
+] as readonly (keyof AgentCounts)[];
+
+const faults: readonly string[] = ['missing', 'wrong', 'forbidden', 'unavailable'] satisfies ProofFault[];
+
+export function sumOf(all: readonly Tallies[]): Tallies {
+  const triggers = new Map<string, TriggerCounts>();
+  const targets = new Map<string, AgentCounts>();
+  for (const tallies of all) {
+    for (const [name, counts] of tallies.triggers)
+      triggers.set(name, sumOfTrigger(triggers.get(name), counts));
+    for (const [name, counts] of tallies.targets) targets.set(name, sumOfTarget(targets.get(name), counts));
+  }
+  return { triggers, targets };
+}
+
+export function sumOfTrigger(one: TriggerCounts | undefined, other: TriggerCounts): TriggerCounts {
+  if (one === undefined) return other;
+  const lastAt = Math.max(one.lastAt ?? 0, other.lastAt ?? 0);
+  return {
+    handled: one.handled + other.handled,
+    failed: one.failed + other.failed,
+    lastAt: lastAt === 0 ? undefined : lastAt,
+    refused: sumOfRefused(one.refused, other.refused),
+  };
+}
+
+export function sumOfTarget(one: AgentCounts | undefined, other: AgentCounts): AgentCounts {
+  if (one === undefined) return other;
+  return Object.fromEntries(figures.map((name) => [name, one[name] + other[name]])) as unknown as AgentCounts;
+}
+
+function sumOfRefused(
+  one: TriggerCounts['refused'],
+  other: TriggerCounts['refused'],
+): TriggerCounts['refused'] {
+  if (one === undefined || other === undefined) return one ?? other;
+  return { ...(one.at > other.at ? one : other), count: one.count + other.count };
+}
+
+/** `redact` takes out of the words of a refusal what may not be shown (A9). */
+export function toldTallies({ triggers, targets }: Tallies, redact: (text: string) => string): ToldTallies {
+  const busyLast = [...triggers].sort(([, a], [, b]) => lastOf(b) - lastOf(a));
+  return {
+    triggers: bounded(
+      busyLast.map(([name, { handled, failed, lastAt = 0, refused }]) => {
+        const { count, at, reason, text } = refused ?? {};
+        const row = [handled, failed, lastAt];
+        return [name, refused === undefined ? row : [...row, count, at, reason, redact(text ?? '')]];
+      }),
+      MAX_TRIGGER_BYTES,
+    ),
+    targets: bounded(
+      [...targets].map(([name, counts]) => [name, figures.map((figure) => counts[figure])]),
+      MAX_TARGET_BYTES,
+    ),
+  };
+}
+
+const lastOf = ({ lastAt = 0, refused }: TriggerCounts) => Math.max(lastAt, refused?.at ?? 0);
+
+function bounded(
+  rows: readonly (readonly [string, readonly unknown[]])[],
+  maxBytes: number,
+): Record<string, readonly unknown[]> {
+  let bytes = 0;
+  const fitting = rows.filter((row) => {
+    bytes += Buffer.byteLength(JSON.stringify(row));
+    return bytes <= maxBytes;
+  });
+  return Object.fromEntries(fitting);
+}
+
+export function readTallies(told: unknown): Tallies {
+  const { triggers, targets } = (told ?? {}) as Partial<ToldTallies>;
+  return { triggers: readRows(triggers, readTrigger), targets: readRows(targets, readTarget) };
+}
+
+function readRows<Counts>(rows: unknown, read: (row: readonly unknown[]) => Counts): Map<string, Counts> {
+  if (typeof rows !== 'object' || rows === null) return new Map();
+  return new Map(
+    Object.entries(rows).flatMap(([name, row]) => (Array.isArray(row) ? [[name, read(row)] as const] : [])),
+  );
+}
+
+function readTrigger([handled, failed, lastAt, count, at, reason, text]: readonly unknown[]): TriggerCounts {
+  const isFault = typeof reason === 'string' && faults.includes(reason);
+  return {
+    handled: numberIn(handled),
+    failed: numberIn(failed),
+    lastAt: numberIn(lastAt) || undefined,
+    refused: isFault
+      ? {
+          count: numberIn(count),
+          at: numberIn(at),
+          reason: reason as ProofFault,
+          text: typeof text === 'string' ? text : '',
+        }
+      : undefined,
+  };
+}
+
+function readTarget(row: readonly unknown[]): AgentCounts {
+  return Object.fromEntries(figures.map((name, at) => [name, numberIn(row[at])])) as unknown as AgentCounts;
+}
+
+const numberIn = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : 0);

@@ -1,0 +1,116 @@
+// The nodes of a cluster on the inspector's page: in the tree, in a view of their own, and a banner where two differ. In a real browser, with
+// axe.
+
+import axeCore from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually, writeResources } from '../../fixtures/automation/automation.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import {
+  type GatewayProcess,
+  startGateway,
+  temporaryFolder,
+} from '../../fixtures/gateway/gateway-process.ts';
+import { desk, startNodes } from '../../fixtures/nodes/node-group.ts';
+import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { openPage } from '../../fixtures/tool-servers/browser.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+const sizes = [
+  { width: 1280, height: 800 },
+  { width: 390, height: 844 },
+];
+
+/** What keeps somebody out, in both colours. */
+async function violationsOf(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const viewport of sizes)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      const { violations } = await page.evaluate<{
+        violations: { id: string; impact: string | null; nodes: { html: string }[] }[];
+      }>(`axe.run(document, { resultTypes: ['violations'], preload: false })`);
+      for (const { id, impact, nodes } of violations)
+        if (impact === 'serious' || impact === 'critical')
+          found.push(`${viewport.width} ${colorScheme} ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+    }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  return found;
+}
+
+test('the tree and a view have every node with its state, version and configuration, and mark those that differ', async () => {
+  const folder = temporaryFolder();
+  const resources = desk(folder);
+  const [a, b] = await startNodes(server, [
+    { name: 'a', resources },
+    { name: 'second-b', resources },
+  ]);
+  if (a === undefined || b === undefined) throw new Error('two were to be started');
+  const { page, complaints, close } = await openPage({ reducedMotion: 'reduce' });
+  await page.goto(`${a.url}/inspector`);
+  await page.evaluate(axeCore.source);
+  const tree = (name: string) => page.locator(`.row[data-node="${name}"]`);
+  await tree('second-b').waitFor();
+  expect(await tree('a').textContent()).toContain('this one');
+  expect(await tree('second-b').textContent()).not.toContain('this one');
+  expect(await page.locator('#nodes-differ').count()).toBe(0);
+
+  await tree('second-b').click();
+  await page.locator('#nodes tr[data-row="second-b"][aria-current="true"]').waitFor();
+  expect(new URL(page.url()).pathname).toBe('/inspector/view/~nodes/second-b/log');
+  const rows = async () =>
+    (await page.locator('#nodes tbody tr').allTextContents()).map((text) => text.replace(/\s+/g, ' '));
+  const { nodes } = (await ask(`${a.url}/nodes`)).json;
+  expect(await rows()).toEqual([
+    `a (this one)running${nodes[0].epoch}${nodes[0].version}${nodes[0].config_hash}`,
+    `second-brunning${nodes[1].epoch}${nodes[1].version}${nodes[1].config_hash}`,
+  ]);
+  expect(await violationsOf(page)).toEqual([]);
+
+  writeResources(b.folder, desk(folder, 'desk', { key: 'body:other' }));
+  await ask(`${b.url}/admin/reload`, { method: 'POST' });
+  await page.locator('#nodes-differ').waitFor();
+  expect(await page.locator('#nodes-differ').textContent()).toContain(
+    'The nodes differ in their configuration.',
+  );
+  await eventually(async () => expect(await tree('second-b').textContent()).toContain('differs'));
+  expect((await rows())[1]).toMatch(/ · differs$/);
+  expect(await violationsOf(page)).toEqual([]);
+
+  // The keyboard leads from line to line.
+  await page.locator('[role="tree"]').focus();
+  await page.keyboard.press('ArrowUp');
+  await page.locator('.row.chosen[data-node="a"]').waitFor();
+  await page.keyboard.press('ArrowLeft');
+  await page.locator('.row.chosen[data-name="nodes"]').waitFor();
+  await page.locator('#filter').fill('node second');
+  await expect.poll(() => page.locator('.row[data-node]').count()).toBe(1);
+  await page.locator('#filter').fill('');
+
+  await b.stop();
+  await expect.poll(() => page.locator('.row[data-node]').count(), { timeout: 10_000 }).toBe(1);
+  await server.kill();
+  await page.locator('#nodes-stale').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await server.start();
+  await expect.poll(() => page.locator('#nodes-stale').count(), { timeout: 20_000 }).toBe(0);
+  expect(complaints).toEqual([]);
+  await close();
+  await a.stop();
+});
+
+test('a gateway that shares its store with nobody has no nodes in its tree', async () => {
+  const gateway: GatewayProcess = await startGateway({});
+  const { page, close } = await openPage();
+  await page.goto(`${gateway.url}/inspector/view/~nodes/log`);
+  await page.getByText('shares its store with no other').waitFor();
+  expect(await page.locator('[data-name="nodes"]').count()).toBe(0);
+  await close();
+  await gateway.stop();
+});

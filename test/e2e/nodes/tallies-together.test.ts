@@ -1,0 +1,82 @@
+// What operators are told of triggers and agents is that of the cluster, whichever node they ask, and whichever node has ended since.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually, postHook } from '../../fixtures/automation/automation.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+import { desk, startNodes } from '../../fixtures/nodes/node-group.ts';
+import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+const say = (node: GatewayProcess, id: string) =>
+  postHook(node.url, '/hooks/desk', { c: id, text: id }, { 'idempotency-key': id });
+
+async function toldBy(node: GatewayProcess) {
+  const { handled, refused_requests, last_event_at } = (await ask(`${node.url}/triggers/desk`)).json;
+  const { triggers, agents, deliveries, node: name } = (await ask(`${node.url}/stats`)).json;
+  return {
+    ...{ name, handled, last_event_at, refused: refused_requests?.count ?? 0 },
+    ...{ inStats: triggers.desk.handled, runs: agents.desk.runs, queued: deliveries.queued },
+  };
+}
+
+test('tallies are those of all nodes, and stay when nodes stop, are killed and start again', async () => {
+  const resources = desk(temporaryFolder());
+  const url = await server.newDatabase();
+  const settings = { store: { postgres: { url } } };
+  const start = async (name: string) => {
+    const [node] = await startNodes(server, [{ name, resources, settings }]);
+    if (node === undefined) throw new Error('one was to be started');
+    return node;
+  };
+  let [a, b, c] = [await start('a'), await start('b'), await start('c')];
+  const counted = async (nodes: readonly GatewayProcess[], handled: number, refused: number) => {
+    for (const node of nodes)
+      await eventually(async () =>
+        expect(await toldBy(node)).toMatchObject({
+          ...{ handled, refused, inStats: handled, runs: handled, queued: 0 },
+          last_event_at: expect.any(String),
+        }),
+      );
+  };
+  let count = 0;
+  const sayTo = async (nodes: readonly GatewayProcess[], each: number) => {
+    for (let round = 0; round < each; round += 1)
+      for (const node of nodes) {
+        const id = `event-${count++}`;
+        // A busy machine may keep the database from answering for a while.
+        await eventually(async () => expect((await say(node, id)).status).toBe(202));
+      }
+  };
+
+  await sayTo([a, b, c], 5);
+  await ask(`${a.url}/hooks/desk`, {
+    method: 'POST',
+    body: '{}',
+    headers: { 'x-hub-signature-256': 'sha256=0' },
+  });
+  await counted([a, b, c], 15, 1);
+  expect((await toldBy(b)).name).toBe('b');
+
+  // One that stops tells all; of one that is killed what it has told counts.
+  await sayTo([c], 3);
+  await c.stop();
+  await counted([a, b], 18, 1);
+  await b.stop('SIGKILL');
+  await sayTo([a], 2);
+  await counted([a], 20, 1);
+
+  [b, c] = [await start('b'), await start('c')];
+  await counted([a, b, c], 20, 1);
+  await sayTo([b, c], 2);
+  await counted([a, b, c], 24, 1);
+  await Promise.all([a, b, c].map((node) => node.stop()));
+  a = await start('a');
+  await counted([a], 24, 1);
+  await a.stop();
+});
