@@ -30,6 +30,7 @@ import { drainSupervisor } from '../supervision.ts';
 import { approvalPlaces } from './approval-places.ts';
 import type { Routing } from './conversations/routing.ts';
 import type { HandlerServices } from './conversations/run-context.ts';
+import type { Cancels } from './operator/cancels.ts';
 import { type DeliveryControl, localDeliveryControl } from './operator/delivery-control.ts';
 import { Operator } from './operator/operator.ts';
 import { FolderWatch } from './reloads/folder-watch.ts';
@@ -88,6 +89,7 @@ export class Automation implements Part {
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
   #deliveries: DeliveryControl | undefined;
+  #cancels: Cancels | undefined;
   #sweep: StoreSweep | undefined;
   /** What the boot begins with. */
   #resources: LoadedResources;
@@ -190,6 +192,7 @@ export class Automation implements Part {
       dispatcher: this.#dispatcher,
       pauses: this.#pauses,
       counters: this.#counters,
+      cancels: this.#cancels,
       redact,
     });
     const logic = guarded(supervisorMachine);
@@ -198,6 +201,7 @@ export class Automation implements Part {
     for (const problem of this.#resources.problems) log.warn({}, formatProblem(problem));
     this.#use(this.#resources);
     this.#dispatcher.start(root);
+    this.#cancels?.begin();
     this.#sweep = new StoreSweep({
       ...{ store, log, keepMs: this.keepMs, adapters: this.#adapters.all },
       typeOf: (name) => this.triggers.get(name)?.type,
@@ -209,7 +213,13 @@ export class Automation implements Part {
   /** Loaded only where there are other nodes. */
   async #joinCluster(cluster: Cluster): Promise<void> {
     const { ClusterLease } = await import('../connections/cluster-lease.ts');
+    const { Cancels } = await import('./operator/cancels.ts');
     this.#lease = new ClusterLease(cluster);
+    this.#cancels = new Cancels({
+      store: this.store,
+      log: this.gateway.log,
+      cancel: (id, note) => this.#dispatcher?.cancel(id, note) === true,
+    });
   }
 
   /** They were opened when nobody knew. */
@@ -221,6 +231,7 @@ export class Automation implements Part {
   async drain(graceMs: number): Promise<void> {
     const endsAt = performance.now() + graceMs - CLOSE_MS;
     this.#sweep?.end();
+    this.#cancels?.close();
     for (const watch of this.#watches) watch.close();
     this.endWaits();
     await drainSupervisor(this.#supervisor(TRIGGERS));

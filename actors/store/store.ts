@@ -205,6 +205,15 @@ export interface Committed {
   readonly attempt?: number | undefined;
 }
 
+/** How far an event has come. */
+export interface Standing {
+  readonly id: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  /** Rows of its journal. */
+  readonly steps: number;
+}
+
 export interface Lease {
   readonly epoch: number;
 }
@@ -258,6 +267,9 @@ export interface Store {
   get(space: string, key: string): Promise<Versioned | undefined>;
   delete(space: string, key: string): Promise<void>;
   keys(space: string): Promise<readonly string[]>;
+
+  /** Of those that are known, in any order; undefined where no other node handles events. */
+  standings?(ids: readonly string[]): Promise<readonly Standing[]>;
 
   /** The newest first, up to `limit`, however many records have to be looked at for that. */
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;
