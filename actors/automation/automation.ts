@@ -9,6 +9,7 @@ import { resourcesPrint } from '../../config/config-hash.ts';
 import { formatProblem } from '../../config/reader/problem.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
 import { type ApprovalPlaces, Approvals } from '../approvals/approvals.ts';
 import { OperatorApprovals, type OperatorApprovalsHost } from '../approvals/operator-approvals.ts';
@@ -30,12 +31,12 @@ import { drainSupervisor } from '../supervision.ts';
 import { approvalPlaces } from './approval-places.ts';
 import type { Routing } from './conversations/routing.ts';
 import type { HandlerServices } from './conversations/run-context.ts';
-import type { Cancels } from './operator/cancels.ts';
 import { type DeliveryControl, localDeliveryControl } from './operator/delivery-control.ts';
 import { Operator } from './operator/operator.ts';
 import { FolderWatch } from './reloads/folder-watch.ts';
 import { newWarnings } from './reloads/new-warnings.ts';
 import { ResourceReloads } from './reloads/resource-reloads.ts';
+import type { SeveralNodes } from './several-nodes.ts';
 import { StoreSweep } from './store-sweep.ts';
 import { TargetRegistry, type TargetRegistryOptions } from './target-registry.ts';
 import { Pauses } from './triggers/pauses.ts';
@@ -76,7 +77,7 @@ export class Automation implements Part {
   readonly #options: AutomationOptions;
   readonly #adapters: Adapters;
   readonly #connections: ConnectionRegistry;
-  #lease: ConnectionLease = new LocalLease();
+  readonly #lease: ConnectionLease = new LocalLease();
   readonly #places: ApprovalPlaces;
   readonly #pauses = new Pauses();
   readonly #counters = new TriggerCounters();
@@ -89,7 +90,8 @@ export class Automation implements Part {
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
   #deliveries: DeliveryControl | undefined;
-  #cancels: Cancels | undefined;
+  /** Where several share the store. */
+  #nodes: SeveralNodes | undefined;
   #sweep: StoreSweep | undefined;
   /** What the boot begins with. */
   #resources: LoadedResources;
@@ -107,7 +109,7 @@ export class Automation implements Part {
     this.#connections = new ConnectionRegistry({
       log: () => this.gateway.log,
       supervisor: () => this.#supervisor(CONNECTIONS),
-      lease: () => this.#lease,
+      lease: () => this.#nodes?.lease ?? this.#lease,
     });
     this.#adapters = makeAdapters({ maxBodyBytes: options.maxBodyBytes });
     this.#places = approvalPlaces(this.#adapters, this.triggers, this.targets);
@@ -177,7 +179,9 @@ export class Automation implements Part {
     const { platforms } = this.#adapters;
     const circuits = new Circuits({ log });
     this.#circuits = circuits;
-    const kinds = workKinds({ store, routing: this.#routing(), platforms, circuits, concurrency });
+    const gateOf = this.#nodes?.gateOf;
+    const routing = this.#routing();
+    const kinds = workKinds({ store, routing, platforms, circuits, concurrency, ...(gateOf && { gateOf }) });
     this.#works = new Works({ store, kinds, maxBodyBytes });
     const redact = (text: string) => this.gateway.redactor.redact(text);
     this.#dispatcher = new Dispatcher({
@@ -192,7 +196,7 @@ export class Automation implements Part {
       dispatcher: this.#dispatcher,
       pauses: this.#pauses,
       counters: this.#counters,
-      cancels: this.#cancels,
+      cancels: this.#nodes?.cancels,
       redact,
     });
     const logic = guarded(supervisorMachine);
@@ -201,7 +205,7 @@ export class Automation implements Part {
     for (const problem of this.#resources.problems) log.warn({}, formatProblem(problem));
     this.#use(this.#resources);
     this.#dispatcher.start(root);
-    this.#cancels?.begin();
+    this.#nodes?.begin();
     this.#sweep = new StoreSweep({
       ...{ store, log, keepMs: this.keepMs, adapters: this.#adapters.all },
       typeOf: (name) => this.triggers.get(name)?.type,
@@ -212,13 +216,13 @@ export class Automation implements Part {
 
   /** Loaded only where there are other nodes. */
   async #joinCluster(cluster: Cluster): Promise<void> {
-    const { ClusterLease } = await import('../connections/cluster-lease.ts');
-    const { Cancels } = await import('./operator/cancels.ts');
-    this.#lease = new ClusterLease(cluster);
-    this.#cancels = new Cancels({
+    const { SeveralNodes } = await import('./several-nodes.ts');
+    this.#nodes = new SeveralNodes({
+      cluster,
       store: this.store,
       log: this.gateway.log,
       cancel: (id, note) => this.#dispatcher?.cancel(id, note) === true,
+      platforms: () => this.#platforms(),
     });
   }
 
@@ -231,7 +235,7 @@ export class Automation implements Part {
   async drain(graceMs: number): Promise<void> {
     const endsAt = performance.now() + graceMs - CLOSE_MS;
     this.#sweep?.end();
-    this.#cancels?.close();
+    this.#nodes?.close();
     for (const watch of this.#watches) watch.close();
     this.endWaits();
     await drainSupervisor(this.#supervisor(TRIGGERS));
@@ -274,6 +278,7 @@ export class Automation implements Part {
     this.targets.use(resources);
     const difference = this.triggers.apply(resources.triggers, (name) => this.deliveries.isPaused(name));
     this.#works?.judgeAnew();
+    this.#nodes?.changed();
     return difference;
   }
 
@@ -336,6 +341,12 @@ export class Automation implements Part {
     const services = { store, deliveries, listeners, connections, log: gateway.log };
     const host = sourceHost(services, observer, () => accountOf(adapter, trigger));
     return adapter.open(trigger, host);
+  }
+
+  /** To which triggers send that are switched on. */
+  #platforms(): ReadonlySet<string> {
+    const used = this.triggers.all().filter(({ enabled }) => enabled);
+    return new Set(used.map(({ type }) => platformOf(type)));
   }
 
   #supervisor(name: string): AnyActorRef | undefined {
