@@ -24,7 +24,7 @@ export interface Entered {
 }
 
 /** The embedded engine has no other node beside it. */
-type OfSeveralNodes = 'cluster' | 'standings';
+type OfSeveralNodes = 'cluster' | 'standings' | 'now';
 type SameAsStore = Exclude<
   keyof Store,
   'append' | 'deliveries' | 'sweep' | 'wake' | 'close' | OfSeveralNodes

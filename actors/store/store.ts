@@ -237,6 +237,8 @@ export interface PutOptions {
 export interface Store {
   /** The nodes that work on it; undefined where no other can. */
   readonly cluster?: Cluster | undefined;
+  /** Epoch ms by the clock that decides what is due, where that is another machine's; undefined where it is this one's. */
+  now?(): number;
   /** All or none. Throws OverloadedError beyond the bound of events that wait, StoreUnavailableError when it cannot write. */
   append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly Appended[]>;
   /**

@@ -22,7 +22,13 @@ function bench(...uses: boolean[]) {
     gate.onOpen = () => opened.push(at);
     return gate;
   });
-  return { shared, nodes, gates, opened, open: () => gates.flatMap(({ isOpen }, at) => (isOpen ? [at] : [])) };
+  return {
+    shared,
+    nodes,
+    gates,
+    opened,
+    open: () => gates.flatMap(({ isOpen }, at) => (isOpen ? [at] : [])),
+  };
 }
 
 test('one node takes up the messages for a platform, and another one when that is gone or stops (SOL1)', async () => {
