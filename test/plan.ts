@@ -115,6 +115,9 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/store-moved',
     'automation/standstill',
     'automation/connections-of-nodes',
+    'automation/operated-at-any-node',
+    'automation/pace-of-nodes',
+    'automation/schedules-of-nodes',
   ],
   'several gateways on one database, and what becomes of them and of it': [
     'cluster/cluster',

@@ -9,6 +9,7 @@ import { resourcesPrint } from '../../config/config-hash.ts';
 import { formatProblem } from '../../config/reader/problem.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
 import { type ApprovalPlaces, Approvals } from '../approvals/approvals.ts';
 import { OperatorApprovals, type OperatorApprovalsHost } from '../approvals/operator-approvals.ts';
@@ -35,6 +36,7 @@ import { Operator } from './operator/operator.ts';
 import { FolderWatch } from './reloads/folder-watch.ts';
 import { newWarnings } from './reloads/new-warnings.ts';
 import { ResourceReloads } from './reloads/resource-reloads.ts';
+import type { SeveralNodes } from './several-nodes.ts';
 import { StoreSweep } from './store-sweep.ts';
 import type { ClusterTallies } from './tallies/cluster-tallies.ts';
 import { TargetRegistry, type TargetRegistryOptions } from './target-registry.ts';
@@ -77,7 +79,7 @@ export class Automation implements Part {
   readonly #options: AutomationOptions;
   readonly #adapters: Adapters;
   readonly #connections: ConnectionRegistry;
-  #lease: ConnectionLease = new LocalLease();
+  readonly #lease: ConnectionLease = new LocalLease();
   readonly #places: ApprovalPlaces;
   readonly #pauses = new Pauses();
   readonly #counters = new TriggerCounters();
@@ -90,6 +92,8 @@ export class Automation implements Part {
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
   #deliveries: DeliveryControl | undefined;
+  /** Where several share the store. */
+  #nodes: SeveralNodes | undefined;
   #sweep: StoreSweep | undefined;
   #follower: PauseFollower | undefined;
   #tallies: ClusterTallies | undefined;
@@ -109,7 +113,7 @@ export class Automation implements Part {
     this.#connections = new ConnectionRegistry({
       log: () => this.gateway.log,
       supervisor: () => this.#supervisor(CONNECTIONS),
-      lease: () => this.#lease,
+      lease: () => this.#nodes?.lease ?? this.#lease,
     });
     this.#adapters = makeAdapters({ maxBodyBytes: options.maxBodyBytes });
     this.#places = approvalPlaces(this.#adapters, this.triggers, this.targets);
@@ -179,7 +183,9 @@ export class Automation implements Part {
     const { platforms } = this.#adapters;
     const circuits = new Circuits({ log });
     this.#circuits = circuits;
-    const kinds = workKinds({ store, routing: this.#routing(), platforms, circuits, concurrency });
+    const gateOf = this.#nodes?.gateOf;
+    const routing = this.#routing();
+    const kinds = workKinds({ store, routing, platforms, circuits, concurrency, ...(gateOf && { gateOf }) });
     this.#works = new Works({ store, kinds, maxBodyBytes });
     const redact = (text: string) => this.gateway.redactor.redact(text);
     this.#dispatcher = new Dispatcher({
@@ -194,6 +200,7 @@ export class Automation implements Part {
       dispatcher: this.#dispatcher,
       pauses: this.#pauses,
       counters: this.#counters,
+      cancels: this.#nodes?.cancels,
       redact,
     });
     const logic = guarded(supervisorMachine);
@@ -202,6 +209,7 @@ export class Automation implements Part {
     for (const problem of this.#resources.problems) log.warn({}, formatProblem(problem));
     this.#use(this.#resources);
     this.#dispatcher.start(root);
+    this.#nodes?.begin();
     this.#sweep = new StoreSweep({
       ...{ store, log, keepMs: this.keepMs, adapters: this.#adapters.all },
       typeOf: (name) => this.triggers.get(name)?.type,
@@ -213,8 +221,14 @@ export class Automation implements Part {
 
   /** Loaded only where there are other nodes. */
   async #joinCluster(cluster: Cluster): Promise<void> {
-    const { ClusterLease } = await import('../connections/cluster-lease.ts');
-    this.#lease = new ClusterLease(cluster);
+    const { SeveralNodes } = await import('./several-nodes.ts');
+    this.#nodes = new SeveralNodes({
+      cluster,
+      store: this.store,
+      log: this.gateway.log,
+      cancel: (id, note) => this.#dispatcher?.cancel(id, note) === true,
+      platforms: () => this.#platforms(),
+    });
   }
 
   /** What operators are told and have done at any node of the cluster; of use to several only. */
@@ -244,6 +258,7 @@ export class Automation implements Part {
     const endsAt = performance.now() + graceMs - CLOSE_MS;
     this.#sweep?.end();
     this.#follower?.end();
+    this.#nodes?.close();
     for (const watch of this.#watches) watch.close();
     this.endWaits();
     await drainSupervisor(this.#supervisor(TRIGGERS));
@@ -287,6 +302,7 @@ export class Automation implements Part {
     this.targets.use(resources);
     const difference = this.triggers.apply(resources.triggers, (name) => this.deliveries.isPaused(name));
     this.#works?.judgeAnew();
+    this.#nodes?.changed();
     return difference;
   }
 
@@ -349,6 +365,12 @@ export class Automation implements Part {
     const services = { store, deliveries, listeners, connections, log: gateway.log };
     const host = sourceHost(services, observer, () => accountOf(adapter, trigger));
     return adapter.open(trigger, host);
+  }
+
+  /** To which triggers send that are switched on. */
+  #platforms(): ReadonlySet<string> {
+    const used = this.triggers.all().filter(({ enabled }) => enabled);
+    return new Set(used.map(({ type }) => platformOf(type)));
   }
 
   #supervisor(name: string): AnyActorRef | undefined {

@@ -21,6 +21,12 @@ export interface DeliveryListener {
   onSettled(id: string, settled: Settled): void;
   /** An attempt is over, and the event comes again; its record says when, and why. */
   onPutOff(id: string): void;
+  /** Those of whom anybody wants to know, and that have no attempt here. */
+  watched(): Iterable<string>;
+  /** An attempt has begun on another node. */
+  onBegunElsewhere(id: string): void;
+  /** The journal has so many rows now, by another node. */
+  onRowsElsewhere(id: string, count: number): void;
 }
 
 export class DeliveryWaits {
@@ -29,6 +35,8 @@ export class DeliveryWaits {
   readonly #shares = new Map<string, Share>();
   readonly #waits = new Map<string, Set<Wait>>();
   readonly #listener: DeliveryListener | undefined;
+  /** Hears of each end that is told. */
+  onSettled: ((id: string, settled: Settled) => void) | undefined;
   #isClosed = false;
 
   constructor(max: number, listener?: DeliveryListener) {
@@ -38,6 +46,12 @@ export class DeliveryWaits {
 
   get size(): number {
     return this.#places.taken;
+  }
+
+  /** Events for whose end anybody waits or looks. */
+  *awaited(): Iterable<string> {
+    yield* this.#waits.keys();
+    yield* this.#listener?.watched() ?? [];
   }
 
   /**
@@ -68,6 +82,7 @@ export class DeliveryWaits {
 
   /** Ends the waits for a delivery that has ended or parked so. */
   settle(id: string, settled: Settled): void {
+    this.onSettled?.(id, settled);
     this.#listener?.onSettled(id, settled);
     if (this.size === 0) return;
     for (const wait of this.#waits.get(id) ?? []) this.#end(id, wait, settled);

@@ -16,6 +16,7 @@ import type { Appended, NewEvent, Store } from '../store/store.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { Committer } from './committer.ts';
 import { type DeliveryListener, DeliveryWaits } from './delivery-waits.ts';
+import { Elsewhere } from './elsewhere.ts';
 import { mailboxesLogic } from './mailboxes-actor.ts';
 import { discardEffects } from './notices.ts';
 import { presentTenure } from './tenure.ts';
@@ -50,6 +51,7 @@ export interface DispatcherOptions {
   readonly tickMs?: number;
 }
 
+const nothing = Promise.resolve([]);
 /** The part of the grace of a drain that is kept for aborted runs to end, and for the last commits. */
 const LAST_MS = 500;
 
@@ -59,6 +61,8 @@ export class Dispatcher {
   readonly #committer: Committer;
   readonly #deliveryWaits: DeliveryWaits;
   readonly #keeper: ClaimKeeper;
+  /** Undefined where no other node handles events. */
+  readonly #elsewhere: Elsewhere | undefined;
   readonly #pollMs: number;
   #pollAt = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -72,7 +76,9 @@ export class Dispatcher {
     this.#options = options;
     this.#pollMs = options.pollMs ?? 1_000;
     this.#committer = new Committer(store, log);
-    this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024, options.listener);
+    const { listener } = options;
+    this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024, listener);
+    this.#elsewhere = this.#elsewhereOf(store);
     this.#keeper = new ClaimKeeper(store, { leaseMs, renewMs }, log, performance.now());
     const host = {
       store,
@@ -111,6 +117,7 @@ export class Dispatcher {
         for (const queue of this.#queues) queue.pump();
       },
     });
+    this.#elsewhere?.begin();
     this.#timer = setInterval(this.#tick, this.#options.tickMs ?? 100).unref();
   }
 
@@ -176,6 +183,23 @@ export class Dispatcher {
     return Object.fromEntries(parents.map((name) => [name, statsOf(name)]));
   }
 
+  #elsewhereOf(store: Store): Elsewhere | undefined {
+    if (store.standings === undefined) return undefined;
+    const { log, listener } = this.#options;
+    const waits = this.#deliveryWaits;
+    const elsewhere = new Elsewhere({
+      store: { delivery: (id) => store.delivery(id), standings: (ids) => store.standings?.(ids) ?? nothing },
+      log,
+      awaited: () => waits.awaited(),
+      onSettled: (id, settled) => waits.settle(id, settled),
+      onPutOff: (id) => waits.putOff(id),
+      onBegun: (id) => listener?.onBegunElsewhere(id),
+      onRows: (id, count) => listener?.onRowsElsewhere(id, count),
+    });
+    waits.onSettled = (id, { state }) => elsewhere.told(id, state);
+    return elsewhere;
+  }
+
   async #discardEffects(id: string): Promise<Pick<Effects, 'emit' | 'cancelTimers'>> {
     const { store, log, redact = String } = this.#options;
     const found = await store.delivery(id);
@@ -229,6 +253,7 @@ export class Dispatcher {
     await this.#idle(lastMs / 2);
     clearInterval(this.#timer);
     this.#stopWatching?.();
+    this.#elsewhere?.close();
     this.#committer.close();
     this.endWaits();
     for (const queue of this.#queues) queue.close();

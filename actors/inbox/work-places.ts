@@ -24,6 +24,12 @@ export interface Place {
   end(): void;
 }
 
+/** Names of triggers have neither blanks nor colons. */
+const GROUP = 'place: ';
+
+/** Whether that is the name of what waits for a place, on whichever node. */
+export const isGroupName = (name: string) => name.startsWith(GROUP);
+
 /** How often waiting events are looked for although no run has ended. */
 const LOOK_MS = 1_000;
 
@@ -137,7 +143,7 @@ export class WorkPlaces {
 
   #group(whom: string, trigger: string): Group {
     // Names of triggers have neither blanks nor colons, so that no trigger has the name of a group.
-    const name = `place: ${trigger} at ${whom}`;
+    const name = `${GROUP}${trigger} at ${whom}`;
     let group = this.#groups.get(name);
     if (group === undefined) {
       group = new Group(name, this.#holder(`at ${whom}`), this.#holder(trigger));

@@ -18,6 +18,7 @@ import type { DeliveryWaits } from './delivery-waits.ts';
 import { Mailbox } from './mailbox.ts';
 import { type QueueFigures, QueueMetrics } from './queue-metrics.ts';
 import type { Work } from './work.ts';
+import type { WorkGate } from './work-gate.ts';
 
 export interface QueueOptions {
   /** In figures and in the log: `conversations`, `outbox/repohost`. */
@@ -27,6 +28,8 @@ export interface QueueOptions {
   readonly work: Work;
   /** How many mailboxes work at the same time. @default 256 */
   readonly places?: number;
+  /** @default always open */
+  readonly gate?: WorkGate | undefined;
   /** Claims beyond them, where the work may find that there is no place for an event (work-places.ts). @default 0 */
   readonly spare?: number;
 }
@@ -64,6 +67,7 @@ export class WorkQueue implements ClaimerQueue {
   readonly work: Work;
   readonly places: number;
   readonly #claims: number;
+  readonly gate: WorkGate | undefined;
   readonly record: QueueMetrics;
   /** Nothing is claimed any more, and every claim is given back with its turn. */
   isDraining = false;
@@ -85,6 +89,7 @@ export class WorkQueue implements ClaimerQueue {
     this.parent = options.parent ?? options.name;
     this.work = options.work;
     this.places = options.places ?? DEFAULT_PLACES;
+    this.gate = options.gate;
     this.#claims = this.places + (options.spare ?? 0);
     this.record = new QueueMetrics(host.log, host.deliveryWaits);
     this.#host = host;
@@ -113,7 +118,8 @@ export class WorkQueue implements ClaimerQueue {
   }
 
   get isOpen(): boolean {
-    return this.#parent !== undefined && !this.isDraining && !this.#host.tenure().isOver;
+    if (this.#parent === undefined || this.isDraining || this.gate?.isOpen === false) return false;
+    return !this.#host.tenure().isOver;
   }
 
   get patienceMs(): number {
@@ -140,6 +146,7 @@ export class WorkQueue implements ClaimerQueue {
   /** The parent actor of the mailboxes has started. */
   begin(parent: AnyActorRef): void {
     this.#parent = parent;
+    if (this.gate !== undefined) this.gate.onOpen = () => this.pump();
     this.pump();
   }
 
@@ -156,6 +163,8 @@ export class WorkQueue implements ClaimerQueue {
   /** Checks the deadlines. `now` in performance.now() milliseconds. */
   tick(now: number): void {
     for (const mailbox of this.#active) mailbox.tick(now);
+    // What waits is for another node.
+    if (this.isDraining && this.isIdle) this.gate?.close();
     const { lingerMs, maxResting } = this.#host;
     for (let first = this.#resting.first; first !== undefined; first = this.#resting.first) {
       if (this.#resting.size <= maxResting && first.restingSince + lingerMs > now) break;
@@ -165,6 +174,7 @@ export class WorkQueue implements ClaimerQueue {
 
   /** Ends the actors; what is still under way is dropped, and its claims expire. */
   close(): void {
+    this.gate?.close();
     for (const mailbox of [...this.#mailboxes.values()]) this.forget(mailbox);
     // Another queue may have ended it.
     if (this.#parent !== undefined && !hasEnded(this.#parent)) tell(this.#parent, { type: 'shutdown' });

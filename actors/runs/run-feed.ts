@@ -150,6 +150,21 @@ export class RunFeed implements DeliveryListener {
     if (run !== undefined) tell(run, { kind: 'putOff' });
   }
 
+  *watched(): Iterable<string> {
+    for (const [id, { watchers, attempts }] of this.#runs) if (watchers.size > 0 && attempts === 0) yield id;
+  }
+
+  onBegunElsewhere(id: string): void {
+    const run = this.#runs.get(id);
+    if (run !== undefined && run.attempts === 0) tell(run, { kind: 'begun' });
+  }
+
+  /** Whoever watches reads them. */
+  onRowsElsewhere(id: string, count: number): void {
+    const run = this.#runs.get(id);
+    if (run !== undefined && run.attempts === 0) tell(run, { kind: 'rows', first: count + 1, rows: [] });
+  }
+
   /** Tells all who watch, and whoever comes, that the gateway stops. */
   close(): void {
     this.#isClosed = true;

@@ -23,7 +23,12 @@ export interface Entered {
     | undefined;
 }
 
-type SameAsStore = Exclude<keyof Store, 'append' | 'deliveries' | 'sweep' | 'wake' | 'close' | 'cluster'>;
+/** The embedded engine has no other node beside it. */
+type OfSeveralNodes = 'cluster' | 'standings' | 'now';
+type SameAsStore = Exclude<
+  keyof Store,
+  'append' | 'deliveries' | 'sweep' | 'wake' | 'close' | OfSeveralNodes
+>;
 
 export type Ledger = {
   readonly [M in SameAsStore]: (...args: Parameters<Store[M]>) => Awaited<ReturnType<Store[M]>>;

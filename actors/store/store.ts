@@ -205,6 +205,15 @@ export interface Committed {
   readonly attempt?: number | undefined;
 }
 
+/** How far an event has come. */
+export interface Standing {
+  readonly id: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  /** Rows of its journal. */
+  readonly steps: number;
+}
+
 export interface Lease {
   readonly epoch: number;
 }
@@ -228,6 +237,8 @@ export interface PutOptions {
 export interface Store {
   /** The nodes that work on it; undefined where no other can. */
   readonly cluster?: Cluster | undefined;
+  /** Epoch ms by the clock that decides what is due, where that is another machine's; undefined where it is this one's. */
+  now?(): number;
   /** All or none. Throws OverloadedError beyond the bound of events that wait, StoreUnavailableError when it cannot write. */
   append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly Appended[]>;
   /**
@@ -258,6 +269,9 @@ export interface Store {
   get(space: string, key: string): Promise<Versioned | undefined>;
   delete(space: string, key: string): Promise<void>;
   keys(space: string): Promise<readonly string[]>;
+
+  /** Of those that are known, in any order; undefined where no other node handles events. */
+  standings?(ids: readonly string[]): Promise<readonly Standing[]>;
 
   /** The newest first, up to `limit`, however many records have to be looked at for that. */
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;

@@ -12,6 +12,7 @@ import type { Undelivered } from '../../store/delivery.ts';
 import type { Appended, NewEvent, Store } from '../../store/store.ts';
 import type { Pauses } from '../triggers/pauses.ts';
 import type { TriggerCounters, TriggerCounts } from '../triggers/trigger-counters.ts';
+import type { Cancels } from './cancels.ts';
 
 export interface DeliveryControl {
   /** Makes the event durable; it is handled as soon as may be. Rejects as the store's `append` does. */
@@ -28,7 +29,10 @@ export interface DeliveryControl {
     timeoutMs: number,
     givenUp?: AbortSignal,
   ): Promise<Settled | undefined>;
-  /** Ends an event that is being handled, or is parked, as `ignored`; false for any other. */
+  /**
+   * Ends an event that is being handled, or is parked, as `ignored`; false for any other. Rejects with UnavailableError where the node
+   * that handles it does not answer.
+   */
   cancel(id: string, note: string): Promise<boolean>;
   /** Ends an event that waits, is held or dead, as `ignored`, and tells whoever sent it or waits for it; false for any other. */
   discard(id: string, note: string): Promise<boolean>;
@@ -60,16 +64,19 @@ export interface LocalDeliveries {
   readonly dispatcher: Dispatcher;
   readonly pauses: Pauses;
   readonly counters: TriggerCounters;
+  /** Where other nodes handle events. */
+  readonly cancels?: Cancels | undefined;
   /** Takes out of a note what may not be shown (A9). */
   redact(text: string): string;
 }
 
-/** Of a gateway whose own process has the store and does the work. */
+/** Of a gateway whose own process has the store and does the work; of a cluster other nodes do so too. */
 export function localDeliveryControl({
   store,
   dispatcher,
   pauses,
   counters,
+  cancels,
   redact,
 }: LocalDeliveries): DeliveryControl {
   const discard = (id: string, note: string) => dispatcher.discard(id, note);
@@ -79,7 +86,9 @@ export function localDeliveryControl({
     settled: (trigger, id, timeoutMs, givenUp) => dispatcher.settled(trigger, id, timeoutMs, givenUp),
     async cancel(id, note) {
       if (dispatcher.cancel(id, note)) return true;
-      if ((await store.delivery(id))?.state !== 'waiting') return false;
+      const state = (await store.delivery(id))?.state;
+      if (state === 'running' && cancels !== undefined) return cancels.ask(id, note);
+      if (state !== 'waiting') return false;
       // It may have been woken meanwhile.
       return (await discard(id, note)) || dispatcher.cancel(id, note);
     },

@@ -3,6 +3,7 @@
 // word of its keys is none of a platform.
 
 import type { Work } from '../../inbox/work.ts';
+import type { WorkGate } from '../../inbox/work-gate.ts';
 import type { WorkPlaces } from '../../inbox/work-places.ts';
 import type { Circuits } from '../../outbound/circuits.ts';
 import { type ConversationRecords, ConversationWork } from '../conversations/conversation-work.ts';
@@ -16,6 +17,7 @@ export interface WorkKind {
   readonly parent?: string;
   /** Events at work at the same time. */
   readonly places: number;
+  readonly gate?: WorkGate | undefined;
   make(places: WorkPlaces): Work;
 }
 
@@ -28,6 +30,8 @@ export interface WorkKindsOptions {
   readonly circuits: Circuits;
   /** Conversations that are worked at the same time. */
   readonly concurrency: number;
+  /** Of a cluster: which node sends to that platform. */
+  gateOf?(platform: string): WorkGate | undefined;
 }
 
 /** Of the actor under which all destinations stand. */
@@ -48,6 +52,7 @@ export function workKinds(options: WorkKindsOptions): readonly WorkKind[] {
       name: `${OUTBOX}/${platform}`,
       parent: OUTBOX,
       places: OUTBOX_PLACES,
+      gate: options.gateOf?.(platform),
       make: (places) => new OutboxWork({ platform, routing, places, store, circuits }),
     }),
   );

@@ -11,6 +11,7 @@
 
 import { scheduleJob } from 'node-schedule';
 import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { Store } from '../../store/store.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { type Awaited, awaitedSince } from './awaited-since.ts';
 import { CORRECTION_MS } from './clock-correction.ts';
@@ -30,21 +31,24 @@ export interface ScheduleOptions {
 }
 
 export function scheduleAdapter({
-  now = Date.now,
+  now: given,
   watchMs = WATCH_MS,
 }: ScheduleOptions = {}): Adapter<ScheduleTrigger> {
+  // Where several nodes share a store theirs is one clock.
+  const clockOf = (store: Pick<Store, 'now'>) => given ?? (() => store.now?.() ?? Date.now());
   return {
     type: 'Schedule',
     read: readScheduleEvent,
     async open(trigger: ScheduleTrigger, host: SourceHost): Promise<OpenTrigger> {
       const { cron, timezone } = trigger.config;
       const instants = new CronInstants(cron, timezone);
+      const now = clockOf(host.store);
       const awaited = await awaitedSince(trigger, host, now());
       const open = new OpenSchedule(trigger, host, { instants, now, watchMs, awaited });
       open.start();
       return open;
     },
-    tidy: (store, isThere, keepMs) => forgetGone(store, { isThere, keepMs, now: now() }),
+    tidy: (store, isThere, keepMs) => forgetGone(store, { isThere, keepMs, now: clockOf(store)() }),
   };
 }
 

@@ -11,6 +11,7 @@ import { firstSettled, stateCodes, stateOf } from '../delivery-states.ts';
 import type { SweptPart } from '../ledger.ts';
 import { LOOKED_AT, limitOfPart } from '../list-parts.ts';
 import { storable } from '../storable.ts';
+import type { Standing } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 import { newestOf, sourceOf } from './newest-records.ts';
 
@@ -23,6 +24,10 @@ const bySeqs = statement<Row>(
   `SELECT ${deliveryColumns} FROM delivery WHERE seq = ANY ($1) ORDER BY seq DESC`,
 );
 const byId = statement<Row>(`SELECT ${deliveryColumns} FROM delivery WHERE id = $1`);
+const standings = statement<readonly [id: string, state: number, attempts: number, steps: number]>(
+  `SELECT id, state, attempts, coalesce((SELECT max(n) FROM step WHERE step.seq = delivery.seq), 0)
+   FROM delivery WHERE id = ANY ($1)`,
+);
 const bodyOf = statement<readonly [meta: string, body: Uint8Array]>(
   'SELECT meta, body FROM body WHERE seq = $1',
 );
@@ -64,6 +69,18 @@ export async function deliveryPage(transaction: Transaction, filter: DeliveryFil
   const [oldestSeq, count, newestAt] = end;
   const isEnd = count < LOOKED_AT || (newestAt ?? 0) < (filter.since ?? 0);
   return { deliveries, beforeSeq: isEnd ? undefined : (oldestSeq ?? undefined) };
+}
+
+/** Of those that are known. */
+export async function standingsOf(
+  transaction: Transaction,
+  ids: readonly string[],
+): Promise<readonly Standing[]> {
+  const given = new Map(ids.map((id) => [storable(id), id]));
+  const rows = await transaction.rows(standings, [[...given.keys()]]);
+  return rows.map(([id, state, attempts, steps]) => ({
+    ...{ id: given.get(id) ?? id, state: stateOf(state), attempts, steps },
+  }));
 }
 
 export async function findDelivery(

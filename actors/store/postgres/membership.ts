@@ -71,6 +71,12 @@ export class Membership implements ClusterMembership {
     return this.#isMember && this.#uptime() < this.#endsAt;
   }
 
+  /** Of the server, as it was read last, and gone on with since. */
+  get now(): number {
+    const seen = this.#seen;
+    return seen === undefined ? Date.now() : Math.round(seen.at + this.#uptime() - seen.uptimeMs);
+  }
+
   get members(): readonly Member[] {
     return this.#members;
   }

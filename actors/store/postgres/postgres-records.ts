@@ -6,7 +6,7 @@ import { gatherDeliveries, gatherRuns } from '../list-parts.ts';
 import type { RunFilter, RunPage } from '../run.ts';
 import type { Store } from '../store.ts';
 import { findApproval, listApprovals } from './approvals.ts';
-import { countStates, deliveryPage, findDelivery } from './history.ts';
+import { countStates, deliveryPage, findDelivery, standingsOf } from './history.ts';
 import { holders, withReceipt } from './operations.ts';
 import { findRun, runPage, stepsAfter } from './runs.ts';
 import * as shelves from './shelves.ts';
@@ -20,6 +20,7 @@ type Reading =
   | 'deliveries'
   | 'deliveryPage'
   | 'delivery'
+  | 'standings'
   | 'steps'
   | 'runs'
   | 'run'
@@ -62,6 +63,10 @@ export class PostgresRecords implements Pick<Store, Reading> {
 
   delivery(id: string) {
     return this.transactions.run((transaction) => findDelivery(transaction, id));
+  }
+
+  standings(ids: readonly string[]) {
+    return this.transactions.run((transaction) => standingsOf(transaction, ids));
   }
 
   steps(id: string, after = 0) {

@@ -64,6 +64,10 @@ export class PostgresStore extends PostgresRecords implements Store {
     });
   }
 
+  now(): number {
+    return this.#options.membership.now;
+  }
+
   get cluster(): Cluster {
     return this.#options.cluster;
   }

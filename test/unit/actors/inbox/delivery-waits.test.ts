@@ -31,10 +31,13 @@ test('its listener hears of each end and of what comes again, whether somebody w
   const deliveryWaits = new DeliveryWaits(10, {
     onSettled: (id, { state }) => heard.push([id, state]),
     onPutOff: (id) => heard.push(id),
+    watched: () => ['c'],
+    onBegunElsewhere: () => {},
+    onRowsElsewhere: () => {},
   });
   const wait = deliveryWaits.wait('t', 'a', 100);
   deliveryWaits.putOff('a');
-  expect(deliveryWaits.size).toBe(1);
+  expect([deliveryWaits.size, [...deliveryWaits.awaited()]]).toEqual([1, ['a', 'c']]);
   deliveryWaits.settle('a', end);
   deliveryWaits.settle('b', end);
   expect(heard).toEqual(['a', ['a', 'done'], ['b', 'done']]);

@@ -1,0 +1,81 @@
+// What an automation has beside the rest where several nodes share its store: who of them connects and sends, how one cancels what another
+// runs, and what is done when one of them is gone. Loaded only there.
+//
+// SEV1  what waits for a place at a node that is gone (inbox/work-places.ts) is let go, and judged by whoever claims it.
+
+import type { Cluster, Member } from '../cluster/cluster.ts';
+import { ClusterLease } from '../connections/cluster-lease.ts';
+import type { WorkGate } from '../inbox/work-gate.ts';
+import { isGroupName } from '../inbox/work-places.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import { Cancels } from './operator/cancels.ts';
+import { PLATFORMS, SoleNode } from './works/sole-node.ts';
+
+export interface SeveralNodesOptions {
+  readonly cluster: Cluster;
+  readonly store: Store;
+  readonly log: Log;
+  /** As in Cancels. */
+  cancel(id: string, note: string): boolean;
+  /** Words of the platforms that triggers here send to. */
+  platforms(): ReadonlySet<string>;
+}
+
+export class SeveralNodes {
+  readonly lease: ClusterLease;
+  readonly cancels: Cancels;
+  readonly #options: SeveralNodesOptions;
+  readonly #gates: SoleNode[] = [];
+  #stopWatching: (() => void) | undefined;
+  #members: readonly Member[] = [];
+
+  constructor(options: SeveralNodesOptions) {
+    const { cluster, store, log, cancel } = options;
+    this.#options = options;
+    this.lease = new ClusterLease(cluster);
+    this.cancels = new Cancels({ store, log, cancel });
+  }
+
+  /** Whether this node sends the messages for that platform. */
+  readonly gateOf = (platform: string): WorkGate => {
+    const { cluster, platforms } = this.#options;
+    const gate = new SoleNode({ cluster, platform, isUsed: () => platforms().has(platform) });
+    this.#gates.push(gate);
+    return gate;
+  };
+
+  begin(): void {
+    this.cancels.begin();
+    const { membership } = this.#options.cluster;
+    this.#members = membership.members;
+    this.#stopWatching = membership.watch({ onMembers: (members) => void this.#onMembers(members) });
+  }
+
+  /** Triggers are others now. */
+  changed(): void {
+    this.#options.cluster.membership.tell(PLATFORMS, [...this.#options.platforms()]);
+    for (const gate of this.#gates) gate.changed();
+  }
+
+  close(): void {
+    this.cancels.close();
+    this.#stopWatching?.();
+  }
+
+  /** Never rejects. */
+  async #onMembers(members: readonly Member[]): Promise<void> {
+    const before = this.#members;
+    this.#members = members;
+    if (before.every(({ epoch }) => members.some((member) => member.epoch === epoch))) return;
+    const { store, log } = this.#options;
+    try {
+      for (const name of await store.holders()) if (isGroupName(name)) await store.release(name);
+    } catch (error) {
+      // It is tried again when the members are read next.
+      const reason = (error as Error).message;
+      log.warn({ reason }, 'what waited for a place at another node could not be let go');
+      this.#members = before;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// Which node of several sends the messages for a platform.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { SeveralNodes } from '../../../../../actors/automation/several-nodes.ts';
+import { SoleNode } from '../../../../../actors/automation/works/sole-node.ts';
+import { silentLog } from '../../../../../actors/log.ts';
+import { newEvent } from '../../../../fixtures/automation/inbox.ts';
+import { FakeCluster } from '../../../../fixtures/cluster/fake-cluster.ts';
+import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+function bench(...uses: boolean[]) {
+  const shared = new FakeCluster();
+  const nodes = uses.map((isUsed) => ({ ...shared.join(), isUsed }));
+  for (const { cluster, isUsed } of nodes) cluster.membership.tell('platforms', isUsed ? ['chat'] : []);
+  const opened: number[] = [];
+  const gates = nodes.map((node, at) => {
+    const gate = new SoleNode({ cluster: node.cluster, platform: 'chat', isUsed: () => node.isUsed });
+    gate.onOpen = () => opened.push(at);
+    return gate;
+  });
+  return {
+    shared,
+    nodes,
+    gates,
+    opened,
+    open: () => gates.flatMap(({ isOpen }, at) => (isOpen ? [at] : [])),
+  };
+}
+
+test('one node takes up the messages for a platform, and another one when that is gone or stops (SOL1)', async () => {
+  const { nodes, gates, opened, open } = bench(true, true, true);
+  await pass(1_200);
+  const [first = 0] = open();
+  expect([open().length, opened]).toEqual([1, [first]]);
+  // By its own clock it knows before the others do.
+  nodes[first]?.node.lose();
+  expect(open()).toEqual([]);
+  nodes[first]?.node.bury();
+  await pass(1_200);
+  const [second = 0] = open();
+  expect([open().length, second === first]).toEqual([1, false]);
+  gates[second]?.close();
+  expect(open()).toEqual([]);
+  await pass(1_200);
+  expect(open()).toHaveLength(1);
+  expect(open()).not.toContain(second);
+});
+
+test('a node without a trigger of the platform takes what nobody wants, and lets it go for one that has (SOL2)', async () => {
+  const { nodes, gates, open } = bench(false, false);
+  await pass(5_000);
+  expect(open()).toEqual([]);
+  await pass(6_000);
+  const [first = 0] = open();
+  expect(open()).toHaveLength(1);
+  const other = nodes[1 - first];
+  if (other === undefined) throw new Error('it is not there');
+  other.isUsed = true;
+  other.cluster.membership.tell('platforms', ['chat']);
+  other.node.tellAll();
+  gates[1 - first]?.changed();
+  await pass(1_500);
+  expect(open()).toEqual([1 - first]);
+});
+
+test('what waited for a place at a node that is gone is let go, and what a paused trigger holds is not (SEV1)', async () => {
+  const shared = new FakeCluster();
+  const [here, there] = [shared.join('here'), shared.join('there')];
+  const store = new MemoryStore();
+  for (const id of ['a', 'b']) await store.append([newEvent(`k/${id}`, id)]);
+  const turns = await store.claim(2, 60_000);
+  const names = ['place: t at agent', 'paused'];
+  await store.commit(
+    turns.map(({ key, fence, event }, at) => ({
+      ...{ key, fence, seq: event.seq, outcome: 'queued' as const, heldBy: names[at] },
+    })),
+  );
+  const nodes = new SeveralNodes({
+    ...{ cluster: here.cluster, store, log: silentLog },
+    cancel: () => false,
+    platforms: () => new Set<string>(),
+  });
+  nodes.begin();
+  expect(await store.claim(2, 60_000)).toEqual([]);
+  there.node.bury();
+  await pass(0);
+  expect((await store.claim(2, 60_000)).map(({ event }) => event.id)).toEqual(['a']);
+  nodes.close();
+});
