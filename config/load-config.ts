@@ -10,7 +10,6 @@ import { type ConfigPrints, gatewayPrints, treeDigest } from './config-hash.ts';
 import { platformsIn } from './gateway-file/daemon-form.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-file/gateway-schema.ts';
 import { listeningAt } from './gateway-file/listen-override.ts';
-import { checkNodeFiles } from './gateway-file/node-checks.ts';
 import { profileProblems } from './gateway-file/profile-checks.ts';
 import { exposures, readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
 import { folderKinds, resourceFolders } from './gateway-file/resource-folders.ts';
@@ -99,7 +98,10 @@ export async function loadConfig(
     const read = await readConfig(reader, meant, configPath);
     if (isListening) {
       warnOfExposure(reader, read);
-      await checkNodeFiles(reader, read);
+      if (read.node?.tls !== undefined) {
+        const { checkNodeFiles } = await import('./gateway-file/node-files.ts');
+        await checkNodeFiles(reader, read);
+      }
     }
     if (hasTriggers) await checkFolders(reader, read);
     prints = gatewayPrints(root, secrets.isPlace);

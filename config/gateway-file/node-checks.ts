@@ -1,6 +1,5 @@
-// What a schema cannot say of this gateway as a node: which settings need each other, and whether its files are there and fit together.
+// What a schema cannot say of this gateway as a node: which settings need each other.
 
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Written } from '../reader/fill-defaults.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
@@ -8,8 +7,6 @@ import type { GatewayConfig } from './gateway-schema.ts';
 import { parseListenAddr } from './listen-addr.ts';
 
 type WrittenNode = Written<GatewayConfig>['node'];
-
-const tlsFiles = ['cert', 'key', 'ca'] as const;
 
 export function checkNode(reader: SchemaReader, { node, store }: Written<GatewayConfig>): void {
   for (const field of ['address', 'bind'] as const) {
@@ -32,44 +29,6 @@ export function withAbsoluteFiles(node: WrittenNode, folder: string): WrittenNod
   const absolute = (path: string | undefined) => (path === undefined ? undefined : resolve(folder, path));
   const { cert, key, ca } = node.tls;
   return { ...node, tls: { cert: absolute(cert), key: absolute(key), ca: absolute(ca) } };
-}
-
-/** A file that cannot be read, or none of certificates, is a slip in the gateway file. */
-export async function checkNodeFiles(reader: SchemaReader, { node }: Written<GatewayConfig>): Promise<void> {
-  const { tls } = node ?? {};
-  if (tls === undefined || reader.isFaulty('node.tls')) return;
-  const found: Partial<Record<(typeof tlsFiles)[number], Buffer>> = {};
-  for (const name of tlsFiles) {
-    const path = tls[name] ?? '';
-    try {
-      found[name] = await readFile(path);
-    } catch (error) {
-      reader.report(`node.tls.${name}`, `${path}: cannot be read (${(error as NodeJS.ErrnoException).code})`);
-    }
-  }
-  if (reader.isFaulty('node.tls')) return;
-  const { createSecureContext } = await import('node:tls');
-  const { cert, key, ca } = found;
-  // One after the other: what is said of them together does not say which it is.
-  for (const [field, context] of [
-    ['cert', { cert }],
-    ['ca', { ca }],
-    ['key', { cert, key }],
-  ] as const) {
-    if (field === 'ca' && ca?.includes('-----BEGIN CERTIFICATE-----') !== true) {
-      reader.report('node.tls.ca', `${tls.ca}: has no certificate in PEM`);
-      continue;
-    }
-    try {
-      createSecureContext(context);
-    } catch (error) {
-      const why = /mismatch/.test(String(error))
-        ? 'is not the key of node.tls.cert'
-        : 'cannot be used as PEM';
-      reader.report(`node.tls.${field}`, `${tls[field]}: ${why}`);
-      if (field === 'cert') return;
-    }
-  }
 }
 
 function addressFault(text: string | undefined, isTold: boolean): string | undefined {

@@ -29,6 +29,8 @@ export class Peer {
   isChecked = false;
   /** It has said that it stops. */
   isDraining = false;
+  /** performance.now() of when it was found to be no member any more. */
+  missingSince: number | undefined;
   /** By performance.now(). */
   greetingDueAt = 0;
 

@@ -1,8 +1,8 @@
 // The other nodes, each greeted once when it is seen first: so that another node.secret is known at once, and not by the first session
 // that cannot be served; and so that the others know of a node before its clients do.
 //
-// PRS1  a node that is no member any more is forgotten with all that was passed on to it; when this node itself was none for a while,
-//       the others have as long to be members again, or they would lose their sessions with every restart of the database.
+// PRS1  a node that is no member any more is forgotten with all that was passed on to it. One that answers all the same has a moment to
+//       be one again: with a restart of the database, or on a machine that is busy, memberships end and nodes do not.
 // PRS2  a gateway that begins ends where a member refuses its proof; one that runs goes on, and says so once for each.
 
 import type { Cluster, Member } from '../../../actors/cluster/cluster.ts';
@@ -17,8 +17,10 @@ const GREETING_MS = 4_000;
 const AGAIN_MS = 5_000;
 /** Beyond that no answer to a greeting comes: the node, or the way to it, is no more. */
 const SILENCE_MS = 10_000;
-/** All have lost their memberships with the database, and each begins anew within that. */
-const TOGETHER_MS = 3_000;
+/** A node that is no member any more has to answer within that, or is forgotten. */
+const ALIVE_MS = 500;
+/** One that answers begins its next membership within that. */
+const REJOINED_MS = 3_000;
 const REFRESH_MS = 250;
 
 export const SAME_PROOF =
@@ -38,8 +40,6 @@ export class Peers {
   readonly #refusing = new Set<string>();
   #unwatch = () => {};
   #checking: NodeJS.Timeout | undefined;
-  /** Until then nobody is forgotten, by performance.now(). */
-  #keptUntil = 0;
   #refreshedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: PeersOptions) {
@@ -49,12 +49,7 @@ export class Peers {
   /** Greets those that are there, and from then on whoever comes. Rejects with NodeRefusedError (PRS2). */
   async begin(): Promise<void> {
     const { membership } = this.#options.cluster;
-    this.#unwatch = membership.watch({
-      onJoined: () => {
-        this.#keptUntil = performance.now() + TOGETHER_MS;
-      },
-      onMembers: (members) => this.#onMembers(members),
-    });
+    this.#unwatch = membership.watch({ onMembers: (members) => this.#onMembers(members) });
     this.#learn(membership.members);
     const refused = await Promise.all(
       [...this.#peers.values()].map(async (peer) => ((await this.#greet(peer)) ? [] : [peer])),
@@ -123,15 +118,25 @@ export class Peers {
     const now = performance.now();
     for (const [instance, peer] of this.#peers) {
       if (here.has(instance)) {
+        peer.missingSince = undefined;
         if (now >= peer.greetingDueAt) void this.#greet(peer);
         continue;
       }
+      peer.missingSince ??= now;
       // Whoever has said that it stops does not come back.
-      if (now < this.#keptUntil && !peer.isDraining) continue;
-      this.#peers.delete(instance);
-      this.#refusing.delete(`${peer.name} ${peer.address}`);
-      peer.close();
+      if (peer.isDraining || now - peer.missingSince > REJOINED_MS) this.#forget(instance, peer);
+      else
+        void peer.greet(ALIVE_MS).then((greeted) => {
+          if (greeted !== 'known' && peer.missingSince !== undefined) this.#forget(instance, peer);
+        });
     }
+  }
+
+  #forget(instance: string, peer: Peer): void {
+    if (this.#peers.get(instance) !== peer) return;
+    this.#peers.delete(instance);
+    this.#refusing.delete(`${peer.name} ${peer.address}`);
+    peer.close();
   }
 
   /** False where it refuses the proof. */

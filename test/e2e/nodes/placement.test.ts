@@ -37,6 +37,7 @@ async function nodesOf(names: readonly string[], mark: string, entry: object = {
         settings: {
           store: { postgres: { url } },
           node: { name, address: `127.0.0.1:${await freePort()}`, secret: 'a-secret-that-nodes-share' },
+          shutdown_seconds: 6,
         },
       })),
     })),

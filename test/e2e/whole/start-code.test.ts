@@ -15,8 +15,8 @@ import {
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
-/** Some 1,492,000 with profiles, variables of files, logs with levels, and hashes of configurations. */
-const MAX_BYTES = 1_498_000;
+/** Some 1,502,000 with profiles, variables of files, logs with levels, hashes of configurations, and settings of nodes. */
+const MAX_BYTES = 1_508_000;
 
 /** What is of use to triggers only; tokens are taken where `auth.jwt` says so. */
 const OF_TRIGGERS =

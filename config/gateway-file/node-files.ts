@@ -1,0 +1,46 @@
+// Whether the certificates between nodes can be read and fit together. Loaded only where there are some.
+
+import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
+import type { Written } from '../reader/fill-defaults.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import type { GatewayConfig } from './gateway-schema.ts';
+
+const tlsFiles = ['cert', 'key', 'ca'] as const;
+
+/** A file that cannot be read, or none of certificates, is a slip in the gateway file. */
+export async function checkNodeFiles(reader: SchemaReader, { node }: Written<GatewayConfig>): Promise<void> {
+  const { tls } = node ?? {};
+  if (tls === undefined || reader.isFaulty('node.tls')) return;
+  const found: Partial<Record<(typeof tlsFiles)[number], Buffer>> = {};
+  for (const name of tlsFiles) {
+    const path = tls[name] ?? '';
+    try {
+      found[name] = await readFile(path);
+    } catch (error) {
+      reader.report(`node.tls.${name}`, `${path}: cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    }
+  }
+  if (reader.isFaulty('node.tls')) return;
+  const { cert, key, ca } = found;
+  // One after the other: what is said of them together does not say which it is.
+  for (const [field, context] of [
+    ['cert', { cert }],
+    ['ca', { ca }],
+    ['key', { cert, key }],
+  ] as const) {
+    if (field === 'ca' && ca?.includes('-----BEGIN CERTIFICATE-----') !== true) {
+      reader.report('node.tls.ca', `${tls.ca}: has no certificate in PEM`);
+      continue;
+    }
+    try {
+      createSecureContext(context);
+    } catch (error) {
+      const why = /mismatch/.test(String(error))
+        ? 'is not the key of node.tls.cert'
+        : 'cannot be used as PEM';
+      reader.report(`node.tls.${field}`, `${tls[field]}: ${why}`);
+      if (field === 'cert') return;
+    }
+  }
+}
