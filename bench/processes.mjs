@@ -11,7 +11,7 @@ const clockTicksPerSecond = 100;
 const running = new Set();
 
 /**
- * Starts a process in a folder, with its output in `output.log` there.
+ * Starts a process in a folder, with its output in `output.log` there; `owner` is another user, as `{ uid, gid }`.
  * @returns {{ pid: number, child: import('node:child_process').ChildProcess, log: () => string,
  *   exited: Promise<number | null>, stop: () => Promise<void>, cpuSeconds: () => number, rssBytes: () => number }}
  */
@@ -19,13 +19,14 @@ export function startProcess(
   folder,
   command,
   args,
-  { env = {}, hasChannel = false, hasPipes = false, deadlineMs = 6000 } = {},
+  { env = {}, hasChannel = false, hasPipes = false, deadlineMs = 6000, owner = {} } = {},
 ) {
   const path = join(folder, 'output.log');
   const output = openSync(path, 'a');
   const child = spawn(command, args, {
     cwd: folder,
     env: { ...process.env, ...env },
+    ...owner,
     detached: true,
     stdio: [...(hasPipes ? ['pipe', 'pipe'] : ['ignore', output]), output, ...(hasChannel ? ['ipc'] : [])],
   });

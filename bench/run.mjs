@@ -18,7 +18,7 @@ const stopped = new AbortController();
 const order = [
   ...['throughput', 'upstreams', 'call-cost', 'memory', 'sessions', 'servers'],
   ...['start', 'first-call', 'lists', 'results', 'streams', 'inspector'],
-  ...['events', 'conversations', 'agent-steps', 'flow-steps', 'parked-runs'],
+  ...['events', 'cluster', 'conversations', 'agent-steps', 'flow-steps', 'parked-runs'],
 ];
 
 /** The measures that know `--only`. */

@@ -121,6 +121,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   ],
   'several gateways on one database, and what becomes of them and of it': [
     'cluster/cluster',
+    'cluster/cluster-at-length',
     'nodes/nodes-told',
     'nodes/nodes-in-the-inspector',
     'nodes/pauses-everywhere',
@@ -204,6 +205,7 @@ export const atLength: readonly string[] = [
   'automation/automation-killed',
   'automation/businessmessenger-killed',
   'cli/first-hour',
+  'cluster/cluster-at-length',
   'flows/flow-killed-at-rows',
   'mcp/abandoned-sessions',
   'servers/killed',
@@ -217,6 +219,7 @@ export const atLength: readonly string[] = [
 
 /** The slowest, which begin first: one of them that began last would run alone for a minute. */
 const slow = [
+  'cluster/cluster',
   'whole/soak',
   'flows/flow-killed-at-rows',
   'http/http-seam',

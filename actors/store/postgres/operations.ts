@@ -87,6 +87,9 @@ export async function discard(
   return isOpen;
 }
 
+/** Who lets go on what is held by a name is alone with that: two that did so together would count the same events. */
+const lockReleases = statement('SELECT pg_advisory_xact_lock(1634162516, hashtext($1))');
+
 /** Lets go on some of what was held by that name, those that were accepted first. Gives their keys, by event. */
 export async function release(
   transaction: Transaction,
@@ -94,6 +97,7 @@ export async function release(
   max: number,
 ): Promise<readonly string[]> {
   const limit = Math.max(0, Math.min(RELEASED_AT_ONCE, Math.floor(max)));
+  await transaction.rows(lockReleases, [storable(name)]);
   const rows = await transaction.rows(heldBy, [storable(name), limit]);
   if (rows.length === 0) return [];
   const keys = rows.map(([, key]) => key);

@@ -62,9 +62,15 @@ test('a node whose clock is ten minutes off is one like the others', async () =>
   const handledBy = () => [...new Set(ledger.seen.map(({ node }) => node))].sort();
   await sending.reaches(150);
   await eventually(() => expect(handledBy()).toEqual(['ahead', 'behind', 'right']));
+  await eventually(() => expect(ledger.ticks.size).toBeGreaterThan(2));
 
   expect(await cluster.account(sending)).toMatchObject(nothingWrong);
   await holders.stop();
   expect(holders.faults).toEqual([]);
   expect(Object.fromEntries(sending.refusals)).toEqual({});
+  // Instants come by the clock of the database: none was ten minutes early, or late.
+  for (const at of ledger.ticks.keys()) {
+    expect(Date.parse(at)).toBeGreaterThan(startedAt - 60_000);
+    expect(Date.parse(at)).toBeLessThan(Date.now() + 60_000);
+  }
 });

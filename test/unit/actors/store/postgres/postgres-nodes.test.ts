@@ -86,6 +86,46 @@ test('what a node had claimed is free as soon as its membership is over, counts 
   if (turn !== undefined) expect(await commitOne(b.store, resultOf(turn))).toMatchObject({ isCurrent: true });
 });
 
+test('a node that is no member any more is given no claim, by an append or otherwise, so that none waits for its end (PGN1)', async () => {
+  const url = await server.newDatabase();
+  const a = await nodeOn(url, 'a', { node: { name: 'a', address: '', ttlMs: 60_000 } });
+  const b = await nodeOn(url, 'b');
+  await sql(url, `DELETE FROM actor_gateway.node WHERE name = 'a'`);
+  const [appended] = await a.store.append([eventOf('a:1', 'k/1')], { claimMs: LONG_MS });
+  expect(appended).toEqual({ id: 'a:1', outcome: 'new', state: 'queued' });
+  expect(await a.store.claim(5, LONG_MS)).toEqual([]);
+  expect(await b.store.claim(5, LONG_MS)).toMatchObject([{ event: { id: 'a:1', attempt: 1 } }]);
+});
+
+test('of what is held by a name each release lets go on other events, however many are under way', async () => {
+  const url = await server.newDatabase();
+  const { store } = await nodeOn(url, 'a');
+  const KEYS = 40;
+  for (let n = 0; n < KEYS; n += 1) {
+    const turn = await appendClaimed(store, eventOf(`a:${n}`, `k/${n}`), LONG_MS);
+    await commitOne(store, { ...resultOf(turn), outcome: 'queued', heldBy: 'place: a at b' });
+  }
+  const counts = await Promise.all(Array.from({ length: KEYS }, () => store.release('place: a at b', 1)));
+  expect(counts).toEqual(counts.map(() => 1));
+  expect(await store.claim(100, LONG_MS)).toHaveLength(KEYS);
+});
+
+test('a node that stands still in the middle of a transaction keeps no other from renewing its membership (PGN3)', async () => {
+  const url = await server.newDatabase();
+  const { membership } = await nodeOn(url, 'a', { node: { name: 'a', address: '', ttlMs: 800 } });
+  const epoch = membership.epoch;
+  const halted = new pg.Client({ connectionString: url });
+  await halted.connect();
+  await halted.query('SET search_path = actor_gateway');
+  await halted.query('BEGIN');
+  await halted.query('SELECT at FROM clock FOR UPDATE');
+  await elapse(1_500);
+  await halted.query('ROLLBACK');
+  await halted.end();
+  expect(membership.epoch).toBe(epoch);
+  expect(membership.isMember).toBe(true);
+});
+
 test('a node that was given up begins anew under another id, and is told (PGN1)', async () => {
   const url = await server.newDatabase();
   const told: string[] = [];

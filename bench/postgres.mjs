@@ -1,0 +1,72 @@
+// A PostgreSQL of the benchmark's own: made in a folder of its own on the disk, with its settings as they come, and ended with the run. As
+// root it runs as nobody, since it refuses to run as root.
+
+import { execFileSync } from 'node:child_process';
+import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import pg from 'pg';
+import { startProcess, until } from './processes.mjs';
+
+const DEBIAN = '/usr/lib/postgresql';
+
+export async function startPostgres(bench) {
+  const bin = binaries();
+  const folder = bench.makeFolder();
+  const owner = unprivileged();
+  if (owner.uid !== undefined) chownSync(folder, owner.uid, owner.gid);
+  const data = join(folder, 'data');
+  const init = ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8', '--locale=C'];
+  execFileSync(join(bin, 'initdb'), init, { cwd: folder, stdio: 'pipe', ...owner });
+  const port = await freePort();
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`];
+  const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
+  const started = startProcess(folder, join(bin, 'postgres'), args, { owner });
+  const url = (name) => `postgres://bench@127.0.0.1:${port}/${name}`;
+  await until(started, 'PostgreSQL did not start', () =>
+    ask(url('postgres'), 'SELECT 1').then(Boolean, () => false),
+  );
+  let count = 0;
+  return {
+    stop: started.stop,
+    async newDatabase() {
+      count += 1;
+      await ask(url('postgres'), `CREATE DATABASE bench_${count}`);
+      return url(`bench_${count}`);
+    },
+  };
+}
+
+async function ask(connectionString, text) {
+  const client = new pg.Client({ connectionString });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function binaries() {
+  const debian = existsSync(DEBIAN) ? readdirSync(DEBIAN).map((version) => join(DEBIAN, version, 'bin')) : [];
+  const folders = [...debian.reverse(), ...(process.env.PATH ?? '').split(':')];
+  const found = folders.find((folder) => existsSync(join(folder, 'initdb')));
+  if (found === undefined)
+    throw new Error('the benchmark needs PostgreSQL: apt-get install postgresql (Debian, Ubuntu)');
+  return found;
+}
+
+function unprivileged() {
+  if (process.getuid() !== 0) return {};
+  const id = (flag) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+export async function freePort() {
+  const server = createServer();
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return port;
+}

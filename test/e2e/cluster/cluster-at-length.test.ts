@@ -1,0 +1,59 @@
+// What the tests of every run do for seconds, for as long as it may last: a node that stands still for a minute, and one after the other
+// killed again and again. Run by itself, so that times are held to what is promised on a machine of two processors.
+
+import { setTimeout as elapse } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { lastSeenAfter, startCluster, threeNodes } from '../../fixtures/cluster/cluster.ts';
+import { watchHolders } from '../../fixtures/cluster/holders.ts';
+import { nothingWrong, startLedger } from '../../fixtures/cluster/ledger.ts';
+import { startLoad } from '../../fixtures/cluster/senders.ts';
+import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
+
+const LEASE_MS = 2_000;
+const GOES_ON_WITHIN_MS = 5_000;
+const STOPPED_MS = 60_000;
+const KILLS = 6;
+const load = { conversations: 40, perSecond: 120 };
+
+async function underLoad() {
+  const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 500 : 10));
+  const url = await sharedPostgres().newDatabase();
+  const cluster = await startCluster({ databaseUrl: url, ledger, nodes: threeNodes, hasSchedule: true });
+  const holders = watchHolders(url);
+  const sending = startLoad({ ...load, urls: cluster.urls });
+  await sending.reaches(100);
+  return { ledger, cluster, holders, sending };
+}
+
+test('a node that stood still for a minute comes back, and nobody notices', async () => {
+  const { cluster, holders, sending } = await underLoad();
+  cluster.node('two').halt();
+  await elapse(STOPPED_MS);
+  const before = sending.acknowledged.size;
+  cluster.node('two').resume();
+  await cluster.areMembers(['one', 'three', 'two']);
+  await sending.reaches(before + 200);
+
+  expect(await cluster.account(sending)).toMatchObject(nothingWrong);
+  await holders.stop();
+  expect(holders.faults).toEqual([]);
+}, 240_000);
+
+test('nodes that are killed one after the other lose nothing, and the others go on with their work in time', async () => {
+  const { ledger, cluster, holders, sending } = await underLoad();
+  const killedAtMs: number[] = [];
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const node = cluster.nodes[kill % cluster.nodes.length];
+    killedAtMs.push(performance.now());
+    await node?.kill();
+    await elapse(LEASE_MS + GOES_ON_WITHIN_MS);
+    await node?.start();
+    await sending.reaches(sending.acknowledged.size + 100);
+  }
+
+  expect(await cluster.account(sending)).toMatchObject(nothingWrong);
+  await holders.stop();
+  expect(holders.faults).toEqual([]);
+  for (const atMs of killedAtMs)
+    expect(lastSeenAfter(ledger, sending, atMs, atMs) - LEASE_MS).toBeLessThan(GOES_ON_WITHIN_MS);
+}, 300_000);
