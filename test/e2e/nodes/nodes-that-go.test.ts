@@ -213,3 +213,26 @@ test('without an address a member says so, and its sessions are its own', async 
   expect((await said(b, await begun(a), list)).status).toBe(404);
   await Promise.all([a, b].map((node) => node.stop()));
 });
+
+test('sessions go on through other nodes while the database is away for longer than a lease, and when it is back', async () => {
+  const own = await startPostgres();
+  try {
+    const url = await own.newDatabase();
+    const [a, b] = [await startNode('a', { url, servers }), await startNode('b', { url, servers })];
+    const session = await begun(a);
+    expect((await said(b, session, list)).status).toBe(200);
+    await own.kill();
+    const statuses = new Set<number>();
+    const asking = async (forMs: number) => {
+      for (const until = performance.now() + forMs; performance.now() < until; )
+        statuses.add((await said(b, session, list)).status);
+    };
+    await asking(LEASE_MS + 1_500);
+    await Promise.all([own.start(), asking(6_000)]);
+    expect([...statuses]).toEqual([200]);
+    expect(a.logs().filter(({ msg }) => msg === 'this node works on the database').length).toBeGreaterThan(1);
+    await Promise.all([a, b].map((node) => node.stop()));
+  } finally {
+    await own.stop();
+  }
+});
