@@ -219,8 +219,8 @@ export const atLength: readonly string[] = [
 
 /** The slowest, which begin first: one of them that began last would run alone for a minute. */
 const slow = [
-  'cluster/cluster',
   'whole/soak',
+  'cluster/cluster',
   'flows/flow-killed-at-rows',
   'http/http-seam',
   'whole/conformance',
