@@ -221,6 +221,7 @@ export const atLength: readonly string[] = [
 const slow = [
   'cluster/cluster',
   'whole/soak',
+  'cluster/cluster',
   'flows/flow-killed-at-rows',
   'http/http-seam',
   'whole/conformance',
