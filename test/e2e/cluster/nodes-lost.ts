@@ -13,8 +13,8 @@ import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
 
 const LEASE_MS = 2_000;
 /**
- * From the end of a dead node's lease until its work goes on. What the test at length holds to 5 s is told apart here from the 30 s of
- * a claim: much else runs beside.
+ * From the end of a dead node's lease until its work goes on. Promised are 5 s where little else runs; this tells it apart from the 30 s
+ * of a claim on any machine.
  */
 const GOES_ON_WITHIN_MS = 15_000;
 const load = { conversations: 30, perSecond: 80 };
