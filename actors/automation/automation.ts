@@ -64,6 +64,11 @@ export interface AutomationOptions extends TargetRegistryOptions {
 }
 
 const DAY_MS = 86_400_000;
+/**
+ * Where the membership of a node holds what it has claimed, the time of a claim matters for those alone of which the answer was lost:
+ * their events wait for it.
+ */
+const SHARED_CLAIM = { leaseMs: 10_000, renewMs: 3_000 };
 /** Of the grace of a drain: for the store to close. */
 const CLOSE_MS = 500;
 
@@ -194,6 +199,7 @@ export class Automation implements Part {
       redact,
       queues: this.#works.queues,
       listener: this.feed,
+      ...(store.cluster === undefined ? {} : SHARED_CLAIM),
     });
     this.#deliveries = localDeliveryControl({
       store,

@@ -6,6 +6,7 @@
 // SLI2  what was changed anywhere, was sealed for another purpose, or by another secret, opens to nothing.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { forgetOldest } from '../forget-oldest.ts';
 import { derivedKey } from './derived-key.ts';
 
 const CIPHER = 'aes-256-gcm';
@@ -14,6 +15,8 @@ const INSTANCE_BYTES = 8;
 const TAG_BYTES = 16;
 /** 36 bytes in base64url: no bit of the last character is left over. */
 const SEALED_CHARS = 48;
+/** Sessions in use whose process need not be deciphered with each request. */
+const MAX_OPENED = 4_096;
 const sealed = /^[A-Za-z0-9_-]{48}$/;
 
 type Purpose = 'session' | 'state';
@@ -28,6 +31,8 @@ export interface OpenedState {
 export class SealedInstances {
   readonly #key: Buffer;
   readonly #own: Buffer;
+  /** By ids of sessions. */
+  readonly #opened = new Map<string, string>();
 
   /** `instance` in hex. */
   constructor(secret: string, instance: string) {
@@ -42,7 +47,11 @@ export class SealedInstances {
 
   /** The process a session belongs to; undefined for what is no id. */
   instanceOf(sessionId: string): string | undefined {
-    return this.#open(sessionId, 'session');
+    const opened = this.#opened.get(sessionId) ?? this.#open(sessionId, 'session');
+    if (opened === undefined) return undefined;
+    this.#opened.set(sessionId, opened);
+    forgetOldest(this.#opened, MAX_OPENED);
+    return opened;
   }
 
   /** The state as it is handed out by this process. */

@@ -67,8 +67,12 @@ export class PlacedLink implements Link {
         ...events,
         onUndelivered: (call, error, wasCarriedOut) => {
           const isMisdirected = error instanceof UpstreamProtocolError && error.status === MISDIRECTED;
+          const isNobodyThere =
+            place.there !== undefined && !wasCarriedOut && error instanceof ConnectionLostError;
           events.onUndelivered(call, this.#shown(error), wasCarriedOut && !isMisdirected);
-          if (isMisdirected) this.#lose(new ConnectionLostError(`server ${server} runs elsewhere by now`));
+          // Whatever comes next asks anew where it runs.
+          if (isMisdirected || isNobodyThere)
+            this.#lose(new ConnectionLostError(`server ${server} runs at node ${place.name} no longer`));
         },
         onEnd: (error) => this.#end(this.#reason ?? this.#shown(error)),
       };

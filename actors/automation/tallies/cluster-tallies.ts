@@ -105,7 +105,8 @@ export class ClusterTallies {
     for (const [instance, counted] of this.#live)
       if (!live.has(instance)) this.#ended.set(instance, endedProcess(counted));
     this.#live = live;
-    if (this.#ended.size > 0) this.#keep();
+    // Read even where there is nothing to write: another node may have seen the end of one that was over before this one began.
+    this.#keep();
     this.#add();
   }
 

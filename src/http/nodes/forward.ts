@@ -95,7 +95,8 @@ export class Forward implements ConnectionUser {
     if (this.#pieces === undefined) this.#stream?.end();
     else {
       const { context } = this.#options.asked;
-      const body = this.#pieces.length === 0 ? '' : this.#pieces;
+      const [first = '', ...more] = this.#pieces;
+      const body = more.length === 0 ? first : Buffer.concat(this.#pieces);
       context.reply.send(this.#head.status, context.headers(answerHeaders(this.#head)), body);
     }
   }

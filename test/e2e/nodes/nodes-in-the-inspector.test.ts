@@ -100,7 +100,8 @@ test('the tree and a view have every node with its state, version and configurat
   expect(await violationsOf(page)).toEqual([]);
   await server.start();
   await expect.poll(() => page.locator('#nodes-stale').count(), { timeout: 20_000 }).toBe(0);
-  expect(complaints).toEqual([]);
+  // Of what needs the database, asked for while it was away.
+  expect(complaints.filter((complaint) => !complaint.includes('status of 503'))).toEqual([]);
   await close();
   await a.stop();
 });

@@ -20,5 +20,6 @@ it('the bound of Node on silence is taken away where somebody may be silent for 
   } finally {
     server.close();
   }
-  expect(fetchFor(120_000)).toBe(fetch);
+  expect(fetchFor(120_000)).toBe(fetchFor(1_000));
+  expect(fetchFor(120_000)).not.toBe(fetchFor(600_000));
 });
