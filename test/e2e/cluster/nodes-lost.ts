@@ -12,16 +12,13 @@ import { startLoad } from '../../fixtures/cluster/senders.ts';
 import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
 
 const LEASE_MS = 2_000;
-/**
- * From the end of a dead node's lease until its work goes on. Promised are 5 s where little else runs; this tells it apart from the 30 s
- * of a claim on any machine.
- */
-const GOES_ON_WITHIN_MS = 15_000;
+/** From the end of a dead node's lease until its work goes on: 5 s are promised on a busy machine, and these are busier beside other tests. */
+const GOES_ON_WITHIN_MS = 8_000;
 const load = { conversations: 30, perSecond: 80 };
 
 test('what a node was working on when it was killed is done by the others, and its name is free again', async () => {
   // Some turns last: they are under way whenever a node ends.
-  const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 500 : 10));
+  const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 200 : 10));
   const url = await sharedPostgres().newDatabase();
   const cluster = await startCluster({ databaseUrl: url, ledger, nodes: threeNodes, hasSchedule: true });
   const holders = watchHolders(url);
