@@ -98,12 +98,12 @@ export class Front implements Part {
     return this.#routes;
   }
 
-  /** Where it listens, once booted. */
   /** Whether there is a page for browsers. */
   get hasInspector(): boolean {
     return this.#inspector !== undefined;
   }
 
+  /** Where it listens, once booted. */
   get address(): { readonly host: string; readonly port: number } | undefined {
     return this.#listener?.address;
   }

@@ -7,9 +7,10 @@ import { ServerPlacement } from '../../../../actors/cluster/server-placement.ts'
 import { type GatewayError, StoppedError, UpstreamProtocolError } from '../../../../actors/errors.ts';
 import type { Link, LinkEvents } from '../../../../actors/upstream/link.ts';
 import { MISDIRECTED, PlacedLink } from '../../../../actors/upstream/placed-link.ts';
-import { MemoryCluster } from '../../../fixtures/cluster/memory-cluster.ts';
+import { FakeCluster } from '../../../fixtures/cluster/fake-cluster.ts';
 
 const SERVER = 'x';
+const LEASE = `server/${SERVER}`;
 const names = ['a', 'b', 'c'] as const;
 
 /** Runs until it is ended: gracefully a moment later, or at once. */
@@ -51,10 +52,10 @@ interface Opened {
 }
 
 class Nodes {
-  readonly cluster = new MemoryCluster();
+  readonly shared = new FakeCluster();
   readonly nodes = names.map((name) => {
-    const node = this.cluster.node(name);
-    return { node, placement: new ServerPlacement(() => node, 1), opened: [] as Opened[] };
+    const { node, cluster } = this.shared.join(name);
+    return { node, placement: new ServerPlacement(() => cluster, 1), opened: [] as Opened[] };
   });
   /** Names of the nodes at which a process of the server runs, once for each. */
   readonly running: string[] = [];
@@ -89,8 +90,8 @@ class Nodes {
           expect(member.name).not.toBe(node.name);
           // SPL2: whoever is asked under that epoch holds it, as long as it does.
           const holder = this.nodes.find((each) => each.node.name === member.name);
-          if (this.cluster.holder(`server/${SERVER}`)?.epoch === epoch)
-            expect(holder?.placement.holds(SERVER, epoch) ?? false).toBe(holder?.node.member !== undefined);
+          if (this.shared.holderOf(LEASE)?.epoch === epoch)
+            expect(holder?.placement.holds(SERVER, epoch) ?? false).toBe(holder?.node.isMember);
           one.inner = new InnerLink(events, () => {});
           return one.inner;
         },
@@ -104,7 +105,7 @@ class Nodes {
   }
 
   async closeAll(): Promise<void> {
-    for (const { node } of this.nodes) node.join();
+    for (const { node } of this.nodes) if (!node.isThere) node.enter();
     for (const { opened } of this.nodes) for (const { link } of opened) await link.close();
     await elapse(10);
   }
@@ -126,17 +127,17 @@ test('never runs at two nodes, ends where its lease is lost, and leaves no lease
         if (what === 'open') nodes.open(index);
         else if (what === 'close') void one?.link.close();
         else if (what === 'kill') one?.link.kill();
-        else if (what === 'lose') node.lose();
-        else if (what === 'join') node.join();
+        else if (what === 'lose') node.bury();
+        else if (what === 'join' && !node.isThere) node.enter();
         else if (what === 'misdirect')
           one?.inner?.events.onUndelivered(1, new UpstreamProtocolError('x', { status: MISDIRECTED }), true);
         else for (let turn = 0; turn < 4; turn += 1) await new Promise((done) => setImmediate(done));
         expect(new Set(nodes.running).size).toBeLessThanOrEqual(1);
-        if (node.member === undefined) expect(nodes.running).not.toContain(node.name);
+        if (!node.isMember) expect(nodes.running).not.toContain(node.name);
       }
       await nodes.closeAll();
       expect(nodes.running).toEqual([]);
-      expect([...nodes.cluster.held.values()].filter(({ node }) => nodes.cluster.isMember(node))).toEqual([]);
+      expect(nodes.shared.holderOf(LEASE)).toBeUndefined();
       // L1
       for (const { opened } of nodes.nodes) for (const { ends } of opened) expect(ends).toHaveLength(1);
     }),
