@@ -1,6 +1,6 @@
 // A text to be copied. Where the browser does not let a page write to the clipboard, as on an address without TLS, the text is selected instead.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 
 interface CopyTextProps {
   /** What it is, for who does not see it. */
@@ -10,18 +10,18 @@ interface CopyTextProps {
 
 export function CopyText({ label, text }: CopyTextProps) {
   const shown = useRef<HTMLPreElement>(null);
-  const [told, setTold] = useState('');
-  useEffect(() => setTold(''), [text]);
+  // What was said of another text is shown no longer.
+  const [told, setTold] = useState({ of: text, words: '' });
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text);
-      setTold('Copied');
+      setTold({ of: text, words: 'Copied' });
     } catch {
       if (shown.current !== null) {
         getSelection()?.selectAllChildren(shown.current);
         shown.current.focus();
       }
-      setTold('Selected: copy it with Ctrl+C, or ⌘C');
+      setTold({ of: text, words: 'Selected: copy it with Ctrl+C, or ⌘C' });
     }
   };
   return (
@@ -35,7 +35,7 @@ export function CopyText({ label, text }: CopyTextProps) {
           Copy
         </button>
         <span class="told" role="status">
-          {told}
+          {told.of === text ? told.words : ''}
         </span>
       </p>
     </section>
