@@ -5,7 +5,7 @@ import { strictEqual } from 'node:assert';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { startGateway } from '../gateway.mjs';
-import { eventually, startHandling } from '../handling-gateway.mjs';
+import { eventually, startHandling, triggerOf } from '../handling-gateway.mjs';
 import { load } from '../load.mjs';
 import { legacyCall, openSession } from '../messages.mjs';
 import { freePort, startPostgres } from '../postgres.mjs';
@@ -14,6 +14,11 @@ import { signedEvents } from '../signed-events.mjs';
 import { rawEcho } from '../targets.mjs';
 
 const plain = 'plain statements, in groups of 64';
+const store = 'the store on PostgreSQL, alone';
+const alone = [
+  [plain, 'postgres-alone.mjs'],
+  [store, 'postgres-store.mjs'],
+];
 const sqlite = 'one gateway, SQLite';
 const rowOf = (nodes) => `${['one gateway', 'two gateways', 'three gateways'][nodes - 1]}, PostgreSQL`;
 const direct = 'a call at the node that has its session';
@@ -24,12 +29,13 @@ export const name = 'cluster';
 export const title = 'Several gateways on one PostgreSQL';
 export const about = `The events of "Signed events", posted by 64 and by 256 connections to one, two or three gateways on one PostgreSQL (as it comes,
 \`fsync\` on, on the same disk), spread over all of them and over 256 conversations; the rate is that of accepted events over the time until
-the last of them was handled. Beside it the same with one gateway on its SQLite file. The first row is \`pg\` with the same rows and
-nothing around them: event, body and the row of the conversation inserted, 64 in a statement, then ended and taken away, four such groups
-at a time. The calls are small ones to an echo in a session, sent to the node that has the session and to the other one.`;
+the last of them was handled. Beside it the same with one gateway on its SQLite file. The first row is \`pg\` with the same rows in the
+same tables and nothing around them: event, body and the row of the conversation inserted, 64 in a statement, then ended and taken away,
+four such groups at a time. The second one is the gateway's store in its place, with 256 calls under way: what it asks, holds and compares
+so that several nodes agree. The calls are small ones to an echo in a session, sent to the node that has the session and to the other one.`;
 export const tables = ['events/s', 'p99', 'call p50'];
 export const goals = [
-  { row: rowOf(1), column: 'events/s at 256', against: plain, factor: 0.5, sense: 'at least' },
+  { row: store, column: 'events/s at 256', against: plain, factor: 0.5, sense: 'at least' },
   { row: forwarded, column: 'call p50 at 1', against: direct, factor: 2.5, sense: 'at most' },
 ];
 
@@ -50,8 +56,10 @@ export async function* run(bench) {
   const calls = await callers(bench, await postgres.newDatabase());
   let runs = 0;
   for (let round = 1; round <= bench.rounds; round += 1) {
-    const value = await plainRate(bench, postgres);
-    yield { round, row: plain, column: 'events/s at 256', value, unit: 'events/s' };
+    for (const [row, program] of alone) {
+      const value = await rateOf(bench, postgres, program);
+      yield { round, row, column: 'events/s at 256', value, unit: 'events/s' };
+    }
     for (const connections of bench.isSmoke ? [256] : CONNECTIONS)
       for (const [row, nodes] of setups) {
         runs += 1;
@@ -118,12 +126,8 @@ async function eventsTo(bench, nodes, events, connections, prefix) {
 const START_SECONDS = 0.05;
 
 async function handledBy(nodes) {
-  const counts = nodes.map(async ({ url }) => {
-    const trigger = await (await fetch(`${url}/triggers/events`)).json();
-    strictEqual(trigger.failed, 0);
-    return trigger.handled;
-  });
-  return (await Promise.all(counts)).reduce((sum, handled) => sum + handled, 0);
+  const triggers = await Promise.all(nodes.map(({ url }) => triggerOf(url)));
+  return triggers.reduce((sum, { handled }) => sum + handled, 0);
 }
 
 /** Whichever node has handled them. What comes after that is of requests that were given up by the generator. */
@@ -138,14 +142,15 @@ async function settled(nodes, count) {
   });
 }
 
-async function plainRate(bench, postgres) {
-  const program = join(import.meta.dirname, '../postgres-alone.mjs');
+/** What a program of its own does on the tables of the build's checkout. */
+async function rateOf(bench, postgres, name) {
+  const program = join(import.meta.dirname, '..', name);
   const seconds = bench.isSmoke ? 0.1 : bench.seconds;
-  const args = [program, await postgres.newDatabase(), String(seconds)];
+  const args = [program, join(bench.dist, '..'), await postgres.newDatabase(), String(seconds)];
   const started = startProcess(bench.makeFolder(), process.execPath, args);
   await started.exited;
   const [, rate] = /^rate: (.*)$/m.exec(started.log()) ?? [];
-  if (rate === undefined) throw new Error(`PostgreSQL alone gave no rate:\n${started.log()}`);
+  if (rate === undefined) throw new Error(`${name} gave no rate:\n${started.log()}`);
   return Number(rate);
 }
 

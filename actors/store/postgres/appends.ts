@@ -3,12 +3,15 @@
 
 import { type GatewayError, OverloadedError } from '../../errors.ts';
 import { appendedOf } from '../appended.ts';
+import type { Entered } from '../ledger.ts';
+import { storable } from '../storable.ts';
 import type { Appended, NewEvent } from '../store.ts';
-import { append } from './append.ts';
+import { settleArrived } from './append.ts';
+import { type Arrival, bring } from './arrivals.ts';
 import type { Database, Transaction } from './database.ts';
 import { bytesOf, GroupCommit } from './group-commit.ts';
 import type { Membership } from './membership.ts';
-import { Room } from './room.ts';
+import { type Place, Room } from './room.ts';
 import { tickOnce } from './shelves.ts';
 import type { StoreTransactions } from './transactions.ts';
 
@@ -38,7 +41,11 @@ export class Appends {
     this.#membership = membership;
     this.#room = new Room(database, maxWaiting);
     this.#maxWaiting = maxWaiting;
-    this.#calls = new GroupCommit({ name: 'append', run: (calls) => this.#run(calls) });
+    this.#calls = new GroupCommit({
+      name: 'append',
+      run: (calls) => this.#run(calls),
+      keys: ({ events }) => events.map(({ key }) => storable(key)),
+    });
   }
 
   async append(events: readonly NewEvent[], claimMs: number | undefined): Promise<readonly Appended[]> {
@@ -54,41 +61,64 @@ export class Appends {
     return this.#calls.close();
   }
 
-  #run(calls: readonly Call[]): Promise<readonly (readonly Appended[] | GatewayError)[]> {
-    return this.#transactions.run(async (transaction) => {
-      const taken = await this.#room.taken(transaction, calls);
-      const appended = await this.#append(
-        transaction,
-        calls.filter((call) => taken.has(call)),
+  /** Where nothing that is there decides what is taken of them all are sent at once. */
+  async #run(calls: readonly Call[]): Promise<readonly (readonly Appended[] | GatewayError)[]> {
+    const place = calls.some(({ tick }) => tick !== undefined) ? undefined : this.#room.placeAtOnce(calls);
+    if (place === undefined) return this.#look(calls);
+    try {
+      return await this.#transactions.runAfter(
+        (statements) => bring(statements, calls.flatMap(arrivalsOf), this.#membership.epoch),
+        async (transaction, arrived) => appendedBy(calls, await settleArrived(transaction, arrived)),
       );
-      return calls.map((call) =>
-        taken.has(call)
-          ? (appended.get(call) ?? NOTHING)
-          : new OverloadedError(`the store holds ${this.#maxWaiting} events that wait; try again later`),
-      );
-    });
+    } finally {
+      place.letGo();
+    }
   }
 
-  async #append(
-    transaction: Transaction,
-    calls: readonly Call[],
-  ): Promise<ReadonlyMap<Call, readonly Appended[]>> {
-    const due: Call[] = [];
-    for (const call of calls)
-      if (call.tick === undefined || (await tickOnce(transaction, call.tick.name, call.tick.at)))
-        due.push(call);
-    const arrivals = due.flatMap(({ events, claimMs }) => events.map((event) => ({ event, claimMs })));
-    const entered = await append(transaction, arrivals, this.#membership.epoch);
-    const appended = new Map<Call, readonly Appended[]>();
-    let from = 0;
-    for (const call of due) {
-      const own = entered.slice(from, from + call.events.length);
-      appended.set(
-        call,
-        own.map((entry, n) => appendedOf(call.events[n] as NewEvent, entry)),
-      );
-      from += own.length;
+  async #look(calls: readonly Call[]): Promise<readonly (readonly Appended[] | GatewayError)[]> {
+    let place: Place<Call> | undefined;
+    try {
+      return await this.#transactions.run(async (transaction) => {
+        // It may be tried again.
+        place?.letGo();
+        place = await this.#room.place(transaction, calls);
+        return this.#appendTaken(transaction, calls, place.taken);
+      });
+    } finally {
+      place?.letGo();
     }
-    return appended;
   }
+
+  async #appendTaken(transaction: Transaction, calls: readonly Call[], taken: ReadonlySet<Call>) {
+    const due: Call[] = [];
+    for (const call of calls) if (taken.has(call) && (await isDue(transaction, call))) due.push(call);
+    const arrivals = due.flatMap(arrivalsOf);
+    const entered =
+      arrivals.length === 0
+        ? []
+        : await settleArrived(transaction, await bring(transaction, arrivals, this.#membership.epoch));
+    const appended = new Map(appendedBy(due, entered).map((own, at) => [due[at], own]));
+    return calls.map((call) =>
+      taken.has(call)
+        ? (appended.get(call) ?? NOTHING)
+        : new OverloadedError(`the store holds ${this.#maxWaiting} events that wait; try again later`),
+    );
+  }
+}
+
+const arrivalsOf = ({ events, claimMs }: Call): readonly Arrival[] =>
+  events.map((event) => ({ event, claimMs }));
+
+async function isDue(transaction: Transaction, { tick }: Call): Promise<boolean> {
+  return tick === undefined || (await tickOnce(transaction, tick.name, tick.at));
+}
+
+/** Of each call what is its own. */
+function appendedBy(calls: readonly Call[], entered: readonly Entered[]): readonly (readonly Appended[])[] {
+  let from = 0;
+  return calls.map(({ events }) => {
+    const own = entered.slice(from, from + events.length);
+    from += own.length;
+    return own.map((entry, n) => appendedOf(events[n] as NewEvent, entry));
+  });
 }

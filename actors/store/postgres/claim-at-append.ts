@@ -6,14 +6,12 @@
 
 import type { DeliveryState } from '../delivery.ts';
 import { stateCodes } from '../delivery-states.ts';
-import { kindOf } from '../key-kinds.ts';
 import { storable } from '../storable.ts';
 import type { NewEvent } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 
 /** An event that comes: as it is kept, and how. */
 export interface Arriving {
-  readonly n: number;
   readonly id: string;
   readonly key: string;
   readonly event: NewEvent;
@@ -30,16 +28,6 @@ export interface Known {
   readonly state: DeliveryState;
 }
 
-/** A row that is made here has a claim where `lease_ms` is given and the node is a member still (PGN1); its event comes after. */
-const makeClaimed = statement<readonly [key: string, isNew: boolean, fence: number | null]>(
-  `WITH member AS (SELECT id FROM node WHERE id = $3 FOR KEY SHARE)
-   INSERT INTO mailbox (key, kind, ready_at, fence, lease_ms, node, has_more)
-   SELECT key, kind, $2::bigint + lease_ms, CASE WHEN lease_ms IS NOT NULL AND EXISTS (SELECT 1 FROM member) THEN nextval('fence') END,
-     lease_ms, CASE WHEN lease_ms IS NOT NULL THEN (SELECT id FROM member) END, has_more
-   FROM json_to_recordset($1::json) AS wanted (key text, kind text, lease_ms int, has_more boolean)
-   ORDER BY key COLLATE "C"
-   ON CONFLICT (key) DO UPDATE SET has_more = true RETURNING key, xmax = 0, CASE WHEN xmax = 0 THEN fence END`,
-);
 const beginAll = statement(
   `WITH given AS (SELECT * FROM json_to_recordset($1::json) AS given (seq bigint, key text, lease_ms int)),
      begun AS (UPDATE delivery SET state = ${stateCodes.running}, attempts = 1, started = $2::bigint
@@ -53,27 +41,6 @@ const undoAll = statement(
 const giveUpAll = statement(
   'UPDATE mailbox SET fence = NULL, node = NULL, lease_ms = NULL, running = NULL, has_more = true WHERE key = ANY ($1)',
 );
-
-/** Holds the mailboxes, with a row for each. Gives the fences of those that were free, and are claimed. */
-export async function openClaimed(
-  transaction: Transaction,
-  rows: readonly Arriving[],
-  node: number,
-): Promise<ReadonlyMap<string, number>> {
-  const wanted = new Map<string, { lease_ms: number | null; has_more: boolean }>();
-  for (const { key, claimMs } of rows) {
-    const lease_ms = claimMs === undefined ? null : Math.ceil(claimMs);
-    const same = wanted.get(key);
-    if (same === undefined) wanted.set(key, { lease_ms, has_more: false });
-    else {
-      same.lease_ms ??= lease_ms;
-      same.has_more = true;
-    }
-  }
-  const list = [...wanted].map(([key, how]) => ({ key, kind: kindOf(key), ...how }));
-  const given = await transaction.rows(makeClaimed, [JSON.stringify(list), transaction.now, node]);
-  return new Map(given.flatMap(([key, isNew, fence]) => (isNew && fence !== null ? [[key, fence]] : [])));
-}
 
 /** PGA1, by the keys in which each is the first; `known` are those that are not new, by their ids. */
 export function firstOfFree(

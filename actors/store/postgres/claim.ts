@@ -25,11 +25,11 @@ export interface ClaimWish {
   readonly leaseMs: number;
 }
 
-type ReadyRow = readonly [key: string, running: number | null, crashes: number, readyAt: number];
+type ReadyRow = readonly [key: string, wasClaimed: boolean, crashes: number, readyAt: number];
 
 const readyWhere = (condition: string) =>
   statement<ReadyRow>(
-    `SELECT key, running, crashes, ready_at FROM mailbox WHERE ready_at <= $1 AND ${condition}
+    `SELECT key, fence IS NOT NULL, crashes, ready_at FROM mailbox WHERE ready_at <= $1 AND ${condition}
      ORDER BY ready_at LIMIT $2 FOR UPDATE SKIP LOCKED`,
   );
 const readyOfAll = readyWhere('crashes = 0');
@@ -46,7 +46,8 @@ const runningSuspects = statement<readonly [key: string, crashes: number]>(
 const giveAll = statement<readonly [key: string, fence: number]>(
   `UPDATE mailbox SET fence = nextval('fence'), running = given.seq, lease_ms = $2, node = $3, ready_at = $4, has_more = true,
      crashes = given.crashes
-   FROM json_to_recordset($1::json) AS given (key text, seq bigint, crashes int) WHERE mailbox.key = given.key
+   FROM json_to_recordset($1::json) AS given (key text, seq bigint, crashes int)
+   WHERE mailbox.key = given.key AND mailbox.key = ANY ($5)
    RETURNING mailbox.key, fence`,
 );
 const renewAll = statement<readonly [key: string, fence: number]>(
@@ -69,7 +70,7 @@ export async function claim(transaction: Transaction, wish: ClaimWish): Promise<
   if (!isMember || found.length === 0) return [];
   await breakOff(
     transaction,
-    found.flatMap(([, running]) => running ?? []),
+    found.flatMap(([key, wasClaimed]) => (wasClaimed ? key : [])),
     LEASE_ENDED,
   );
   const keys = found.map(([key]) => key);
@@ -90,13 +91,14 @@ export async function claim(transaction: Transaction, wish: ClaimWish): Promise<
   await settle(transaction, waiting);
   if (given.length === 0) return [];
   const rows = given.map(({ key, seq, crashes }) => ({ key, seq, crashes }));
+  const claimed = given.map(({ key }) => key);
   const [fences, events, left] = await Promise.all([
-    transaction.rows(giveAll, [JSON.stringify(rows), Math.ceil(leaseMs), node, now + leaseMs]),
+    transaction.rows(giveAll, [JSON.stringify(rows), Math.ceil(leaseMs), node, now + leaseMs, claimed]),
     begin(
       transaction,
       given.map(({ seq }) => seq),
     ),
-    transaction.rows(snapshots, [given.map(({ key }) => key)]),
+    transaction.rows(snapshots, [claimed]),
   ]);
   // There may be more behind those that were not given.
   if (given.length < max && found.length === max) transaction.isWakeDue = true;

@@ -7,11 +7,11 @@
 import { storable } from '../storable.ts';
 import type { Committed, StoredEvent, TurnResult } from '../store.ts';
 import { appendEmitted } from './append.ts';
-import { ask } from './approvals.ts';
-import { statement, type Transaction } from './database.ts';
+import { ask, cancelAsked } from './approvals.ts';
+import { type Statements, statement, type Transaction } from './database.ts';
 import { begin, canBegin, firstOf } from './first-events.ts';
 import { lockMailboxes, type Mailbox, settle } from './mailboxes.ts';
-import { settleOutcomes } from './outcomes.ts';
+import { holdAndSettleOutcomes, isOver, type Settled } from './outcomes.ts';
 import { keepRun } from './runs.ts';
 import { keepSnapshot } from './shelves.ts';
 import { cancelTimer, setTimer } from './timers.ts';
@@ -20,7 +20,8 @@ import { checkpoint, park } from './waits.ts';
 const close = statement('DELETE FROM mailbox WHERE key = ANY ($1)');
 const goOnAll = statement(
   `UPDATE mailbox SET ready_at = $2::bigint + lease_ms, running = next.seq, crashes = next.crashes
-   FROM json_to_recordset($1::json) AS next (key text, seq bigint, crashes int) WHERE mailbox.key = next.key`,
+   FROM json_to_recordset($1::json) AS next (key text, seq bigint, crashes int)
+   WHERE mailbox.key = next.key AND mailbox.key = ANY ($3)`,
 );
 const prolong = statement('UPDATE mailbox SET ready_at = $2::bigint + lease_ms WHERE key = $1');
 const readySuspects = statement<readonly [number]>(
@@ -33,29 +34,56 @@ interface Turn {
   readonly mailbox: Mailbox;
 }
 
+/** Holds the mailboxes of the results and those of what they emit, in one order, and writes the outcomes. */
+export function holdAndSettle(statements: Statements, results: readonly TurnResult[]): Promise<Settled> {
+  const emitted = results.flatMap(({ emit = [] }) => emit.map(({ key }) => storable(key)));
+  return holdAndSettleOutcomes(
+    statements,
+    [...results.map(({ key }) => storable(key)), ...emitted],
+    results.filter(({ outcome }) => isOutcome(outcome)),
+  );
+}
+
 /** Gives what became of each, in their order. `maxBytes`: bodies that are given out together; one may go beyond. */
 export async function commit(
   transaction: Transaction,
   results: readonly TurnResult[],
+  { mailboxes, withProgress }: Settled,
   maxBytes: number,
 ): Promise<readonly Committed[]> {
   const keys = results.map(({ key }) => storable(key));
-  const emitted = results.flatMap(({ emit = [] }) => emit.map(({ key }) => storable(key)));
-  // In one order with those of what is emitted.
-  const mailboxes = await lockMailboxes(transaction, [...keys, ...emitted]);
   const turns: Turn[] = results.flatMap((result, index) => {
     const key = keys[index] ?? '';
     const mailbox = mailboxes.get(key);
-    return mailbox?.fence === result.fence && mailbox.running === result.seq
-      ? [{ result, key, mailbox }]
-      : [];
+    const isCurrent = mailbox?.fence === result.fence && (mailbox.running ?? result.seq) === result.seq;
+    return isCurrent ? [{ result, key, mailbox }] : [];
   });
-  await settleOutcomes(
+  // Only what has got on has asked anybody.
+  const over = turns.filter(({ result, key }) => isOver(result.outcome) && withProgress.has(key));
+  await cancelAsked(
     transaction,
-    turns
-      .map(({ result }) => result)
-      .filter(({ outcome }) => outcome !== 'checkpoint' && outcome !== 'parked'),
+    over.map(({ result }) => result.seq),
   );
+  const attempts = await keepAllBeside(transaction, turns);
+  const hasChanged = transaction.emitted.length > 0 || turns.some(({ result }) => !isOutcome(result.outcome));
+  await appendEmitted(transaction);
+  const ended = turns.filter(({ result }) => result.outcome !== 'checkpoint');
+  const nexts = await goOn(transaction, hasChanged ? await asTheyAre(transaction, ended) : ended, maxBytes);
+  await wakeSuspects(transaction, turns);
+  const current = new Set(turns.map(({ result }) => result));
+  return results.map((result, index) => {
+    if (!current.has(result)) return { isCurrent: false, next: undefined };
+    const attempt = attempts.get(result);
+    if (attempt !== undefined) return { isCurrent: true, next: undefined, attempt };
+    return { isCurrent: true, next: nexts.get(keys[index] ?? '') };
+  });
+}
+
+/** What turns say beside the outcomes of their events. Gives as which attempts those go on that got on. */
+async function keepAllBeside(
+  transaction: Transaction,
+  turns: readonly Turn[],
+): Promise<ReadonlyMap<TurnResult, number>> {
   const attempts = new Map<TurnResult, number>();
   for (const turn of turns) {
     const { result, key } = turn;
@@ -66,20 +94,16 @@ export async function commit(
       await park(transaction, result, key);
     } else if (result.outcome === 'checkpoint') await transaction.run(prolong, [key, transaction.now]);
   }
-  await appendEmitted(transaction);
-  const nexts = await goOn(
+  return attempts;
+}
+
+/** What this transaction has appended, or parked, is to be seen. */
+async function asTheyAre(transaction: Transaction, turns: readonly Turn[]): Promise<readonly Turn[]> {
+  const mailboxes = await lockMailboxes(
     transaction,
-    turns.filter(({ result }) => result.outcome !== 'checkpoint'),
-    maxBytes,
+    turns.map(({ key }) => key),
   );
-  await wakeSuspects(transaction, turns);
-  const current = new Set(turns.map(({ result }) => result));
-  return results.map((result, index) => {
-    if (!current.has(result)) return { isCurrent: false, next: undefined };
-    const attempt = attempts.get(result);
-    if (attempt !== undefined) return { isCurrent: true, next: undefined, attempt };
-    return { isCurrent: true, next: nexts.get(keys[index] ?? '') };
-  });
+  return turns.map((turn) => ({ ...turn, mailbox: mailboxes.get(turn.key) ?? turn.mailbox }));
 }
 
 /** What a turn says beside the outcome of its event. */
@@ -100,18 +124,12 @@ async function goOn(
   maxBytes: number,
 ): Promise<ReadonlyMap<string, StoredEvent>> {
   if (turns.length === 0) return new Map();
-  // What this transaction has appended, or parked, is to be seen.
-  const mailboxes = await lockMailboxes(
-    transaction,
-    turns.map(({ key }) => key),
-  );
   const empty: string[] = [];
   const over: string[] = [];
   const asked: string[] = [];
-  for (const { result, key } of turns) {
-    const mailbox = mailboxes.get(key);
-    const staysFirst = isUnfinished(result.outcome) || mailbox?.isLocked === true;
-    if (!staysFirst && mailbox?.hasMore === false) empty.push(key);
+  for (const { result, key, mailbox } of turns) {
+    const staysFirst = isUnfinished(result.outcome) || mailbox.isLocked;
+    if (!staysFirst && !mailbox.hasMore) empty.push(key);
     else if (staysFirst || result.isLast === true) over.push(key);
     else asked.push(key);
   }
@@ -127,10 +145,10 @@ async function goOn(
       bytes += first.bytes;
     }
   }
-  if (empty.length > 0) await transaction.run(close, [empty]);
+  if (empty.length > 0) transaction.runLast(close, [empty]);
   await settle(transaction, over);
   if (next.length === 0) return new Map();
-  await transaction.run(goOnAll, [JSON.stringify(next), transaction.now]);
+  await transaction.run(goOnAll, [JSON.stringify(next), transaction.now, next.map(({ key }) => key)]);
   return begin(
     transaction,
     next.map(({ seq }) => seq),
@@ -141,6 +159,11 @@ async function goOn(
 async function wakeSuspects(transaction: Transaction, turns: readonly Turn[]): Promise<void> {
   if (turns.every(({ mailbox }) => mailbox.crashes === 0)) return;
   if ((await transaction.rows(readySuspects, [transaction.now])).length > 0) transaction.isWakeDue = true;
+}
+
+/** Whether the turn ends with it. */
+function isOutcome(outcome: TurnResult['outcome']): boolean {
+  return outcome !== 'checkpoint' && outcome !== 'parked';
 }
 
 function isUnfinished(outcome: TurnResult['outcome']): boolean {

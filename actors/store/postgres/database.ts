@@ -3,7 +3,11 @@
 // PGD1  a transaction that fails has changed nothing, unless its connection was lost while it committed: then nobody knows, and
 //       whoever asked is told that the store cannot be reached.
 // PGD2  every wait has a deadline, here and at the server; a connection on which one has passed is not used again.
-// The time of a transaction is the server's, read once as it begins: the clocks of nodes decide nothing (S8).
+// The time of a transaction is the server's, that of its beginning: the clocks of nodes decide nothing (S8). Statements have the same
+// one as `nowMs`.
+//
+// A way to the server and back costs as much as a small statement: what does not wait for an answer is sent with the beginning, or
+// with the commit.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';
@@ -27,8 +31,16 @@ export function statement<Row extends readonly unknown[] = readonly []>(text: st
   return { name: `ag_${statements}`, text };
 }
 
+/** What can be asked of the server. */
+export interface Statements {
+  rows<Row extends readonly unknown[]>(
+    statement: Statement<Row>,
+    values?: readonly unknown[],
+  ): Promise<readonly Row[]>;
+}
+
 /** What runs inside a transaction. */
-export interface Transaction {
+export interface Transaction extends Statements {
   /** When it began by the server's clock, epoch ms. */
   readonly now: number;
   /** What is to be appended before it ends: see appendEmitted in append.ts. */
@@ -37,14 +49,12 @@ export interface Transaction {
   added: number;
   /** Something has become claimable. */
   isWakeDue: boolean;
-  rows<Row extends readonly unknown[]>(
-    statement: Statement<Row>,
-    values?: readonly unknown[],
-  ): Promise<readonly Row[]>;
   /** A statement whose text depends on what is asked; it is not prepared. */
   ask<Row extends readonly unknown[]>(text: string, values: readonly unknown[]): Promise<readonly Row[]>;
   /** Gives how many rows it changed. */
   run(statement: Statement<readonly []>, values?: readonly unknown[]): Promise<number>;
+  /** The statement is sent with the commit, behind all others. */
+  runLast(statement: Statement<readonly []>, values: readonly unknown[]): void;
 }
 
 export interface DatabaseOptions {
@@ -64,9 +74,15 @@ const ATTEMPTS = 8;
 /** What a stopped node has locked stops the others: it has to be free again well before their own memberships end. */
 const IDLE_IN_TRANSACTION_MS = 1_000;
 const KEPT_IDLE_MS = 30_000;
-const SCHEMA = 'actor_gateway';
+/**
+ * Plans are made once, and kept: those that were made while a table was small would read all of it for hours. Each statement that comes
+ * often has an index to go by.
+ */
+const SESSION = 'SET search_path = actor_gateway; SET enable_seqscan = off; SET jit = off';
 
-const clock = statement<[now: number]>('SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint');
+/** When the transaction began, epoch ms: an expression for statements. */
+export const nowMs = 'floor(extract(epoch FROM transaction_timestamp()) * 1000)::bigint';
+const clock = statement<[now: number]>(`SELECT ${nowMs}`);
 
 const INT8 = 20;
 /** 64-bit numbers are counts and times here: none is beyond what a number of JavaScript holds. */
@@ -96,7 +112,7 @@ export class Database {
       idleTimeoutMillis: KEPT_IDLE_MS,
       keepAlive: true,
       application_name: 'actor-gateway',
-      onConnect: async (client) => void (await client.query(`SET search_path = ${SCHEMA}`)),
+      onConnect: async (client) => void (await client.query(SESSION)),
     } as pg.PoolConfig);
     this.#pool.on('error', onLost);
   }
@@ -107,10 +123,18 @@ export class Database {
   }
 
   /** All or nothing. Rejects with what the action throws, and with GatewayErrors where the database is what is wrong. */
-  async transaction<T>(action: (transaction: Transaction) => Promise<T>): Promise<T> {
+  transaction<T>(action: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.transactionAfter(nothing, action);
+  }
+
+  /** The same; what `open` asks is sent with the beginning, and answered before the action. */
+  async transactionAfter<Opened, T>(
+    open: (statements: Statements) => Promise<Opened>,
+    action: (transaction: Transaction, opened: Opened) => Promise<T>,
+  ): Promise<T> {
     for (let attempt = 1; ; attempt += 1)
       try {
-        return await this.#once(action);
+        return await this.#once(open, action);
       } catch (error) {
         if (!isRepeatable(error) || attempt === ATTEMPTS) throw this.#toldOf(error);
         await elapse(Math.random() * 2 ** attempt);
@@ -157,7 +181,10 @@ export class Database {
     return fault;
   }
 
-  async #once<T>(action: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async #once<Opened, T>(
+    open: (statements: Statements) => Promise<Opened>,
+    action: (transaction: Transaction, opened: Opened) => Promise<T>,
+  ): Promise<T> {
     const client = await this.#pool.connect();
     let broken: Error | undefined;
     // A connection that ends between two statements says so here only.
@@ -165,17 +192,23 @@ export class Database {
       broken ??= error;
     };
     client.on('error', onError);
+    const transaction = new OpenTransaction(client);
     try {
-      const [, now] = await Promise.all([client.query('BEGIN'), queryRows(client, clock, [])]);
-      const transaction = new OpenTransaction(client, now[0]?.[0] ?? 0);
-      const result = await action(transaction);
+      const [, [at], opened] = await Promise.all([
+        client.query('BEGIN'),
+        queryRows(client, clock, []),
+        open(transaction),
+      ]);
+      transaction.now = at?.[0] ?? 0;
+      const result = await action(transaction, opened);
       try {
-        await client.query('COMMIT');
+        await transaction.commit();
       } finally {
         this.#added += transaction.added;
       }
       return result;
     } catch (error) {
+      transaction.end();
       // Where even this fails the connection is of no use, and what was begun ends with it.
       await client.query('ROLLBACK').catch(onError);
       throw error;
@@ -186,30 +219,54 @@ export class Database {
   }
 }
 
+const nothing = () => Promise.resolve();
+
 class OpenTransaction implements Transaction {
-  readonly now: number;
+  now = 0;
   readonly emitted: NewEvent[] = [];
   added = 0;
   isWakeDue = false;
   readonly #client: pg.PoolClient;
+  readonly #last: (readonly [Statement<readonly []>, readonly unknown[]])[] = [];
+  #isOver = false;
 
-  constructor(client: pg.PoolClient, now: number) {
+  constructor(client: pg.PoolClient) {
     this.#client = client;
-    this.now = now;
   }
 
   rows<Row extends readonly unknown[]>(statement: Statement<Row>, values: readonly unknown[] = []) {
-    return queryRows(this.#client, statement, values);
+    return queryRows(this.#open, statement, values);
   }
 
   async ask<Row extends readonly unknown[]>(text: string, values: readonly unknown[]) {
-    const { rows } = await this.#client.query({ text, values: [...values], rowMode: 'array' });
+    const { rows } = await this.#open.query({ text, values: [...values], rowMode: 'array' });
     return rows as unknown as Row[];
   }
 
   async run({ name, text }: Statement<readonly []>, values: readonly unknown[] = []): Promise<number> {
-    const { rowCount } = await this.#client.query({ name, text, values: [...values] });
+    const { rowCount } = await this.#open.query({ name, text, values: [...values] });
     return rowCount ?? 0;
+  }
+
+  runLast(statement: Statement<readonly []>, values: readonly unknown[]): void {
+    this.#last.push([statement, values]);
+  }
+
+  async commit(): Promise<void> {
+    // Where one of them fails the server takes back the transaction instead.
+    const last = this.#last.map(([statement, values]) => this.run(statement, values));
+    await Promise.all([...last, this.#open.query('COMMIT')]);
+    this.end();
+  }
+
+  /** What is still asked after that would be no part of it. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  get #open(): pg.PoolClient {
+    if (this.#isOver) throw new Error('the transaction is over');
+    return this.#client;
   }
 }
 

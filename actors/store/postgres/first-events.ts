@@ -43,7 +43,8 @@ const beginAll = statement<
 >(
   `WITH before AS (SELECT seq, started FROM delivery WHERE seq = ANY ($1) FOR UPDATE)
    UPDATE delivery SET state = ${stateCodes.running}, attempts = attempts + 1, started = $2, retry_at = NULL
-   FROM before JOIN body ON body.seq = before.seq WHERE delivery.seq = before.seq
+   FROM before JOIN body ON body.seq = before.seq
+   WHERE delivery.seq = before.seq AND delivery.seq = ANY ($1) AND body.seq = ANY ($1)
    RETURNING delivery.key, delivery.seq, id, trace, at, attempts, crashes, before.started,
      has_progress OR kind IS NOT NULL OR wakes IS NOT NULL, meta, body`,
 );

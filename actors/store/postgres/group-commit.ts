@@ -1,9 +1,11 @@
-// Group commit: calls that come while a transaction is under way wait, and are the next one together. Where that fails for the sake of
-// one of them each half is tried by itself, so that the one that cannot succeed does not fail the others.
+// Group commit: calls that come while a transaction is under way wait, and are the next one together; where many wait another one begins
+// beside it, since the server carries out one transaction on one processor. Where one fails for the sake of one of its calls each half
+// is tried by itself, so that the one that cannot succeed does not fail the others.
 //
 // PGG1  a call is answered after the commit that makes its answer true, and once.
 // PGG2  what waits is bounded, in calls and in bytes; beyond that a call is refused at once.
-// PGG3  two calls about one key that must not share a transaction follow each other.
+// PGG3  calls about one key follow each other as they came: no two transactions have any of it at a time, and where two calls must not
+//       share one either the second one waits.
 
 import {
   GatewayError,
@@ -26,14 +28,19 @@ export interface GroupOptions<Argument, Result> {
   readonly name: string;
   /** All in one transaction; gives what each call is answered, or the error of that call alone. */
   readonly run: (calls: readonly Argument[]) => Promise<readonly (Result | GatewayError)[]>;
-  /** The names that no two calls of a group share. */
-  readonly alone?: (argument: Argument) => readonly string[];
+  /** What a call is about. */
+  readonly keys: (argument: Argument) => readonly string[];
+  /** No two calls of a transaction are about the same. */
+  readonly isAlone?: boolean;
   readonly maxCalls?: number;
   readonly maxBytes?: number;
 }
 
 /** Calls and bytes of one transaction, unless given; one call may have more. */
 const CALLS_TOGETHER = 500;
+/** Transactions under way at a time, and how many calls are enough for one beside another. */
+const TRANSACTIONS = 3;
+const ENOUGH_CALLS = 64;
 const BYTES_TOGETHER = 8 * 1024 * 1024;
 /** Calls and bytes that wait. */
 const MAX_WAITING_CALLS = 10_000;
@@ -43,7 +50,10 @@ export class GroupCommit<Argument, Result> {
   readonly #options: GroupOptions<Argument, Result>;
   #waiting: GroupCall<Argument, Result>[] = [];
   #waitingBytes = 0;
-  #running: Promise<void> | undefined;
+  /** What transactions under way are about. */
+  readonly #busy = new Set<string>();
+  readonly #underWay = new Set<Promise<void>>();
+  #isStarting = false;
   #isClosed = false;
 
   constructor(options: GroupOptions<Argument, Result>) {
@@ -60,43 +70,77 @@ export class GroupCommit<Argument, Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ argument, bytes, resolve, reject });
       this.#waitingBytes += bytes;
-      this.#running ??= this.#drain();
+      this.#startSoon();
     });
   }
 
   /** Takes no more, and ends when nothing waits and nothing is under way. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#running;
+    while (this.#waiting.length > 0 || this.#underWay.size > 0) {
+      await Promise.resolve();
+      await Promise.race(this.#underWay);
+    }
   }
 
-  async #drain(): Promise<void> {
-    // Calls that come in the same turn of the event loop are together.
-    await Promise.resolve();
-    while (this.#waiting.length > 0) await this.#commit(this.#take());
-    this.#running = undefined;
+  /** Calls that come in the same turn of the event loop are together. */
+  #startSoon(): void {
+    if (this.#isStarting || !this.#mayStart) return;
+    this.#isStarting = true;
+    queueMicrotask(() => {
+      this.#isStarting = false;
+      while (this.#mayStart && this.#start());
+    });
   }
 
-  #take(): readonly GroupCall<Argument, Result>[] {
-    const { alone, maxCalls = CALLS_TOGETHER, maxBytes = BYTES_TOGETHER } = this.#options;
-    const taken: GroupCall<Argument, Result>[] = [];
+  get #mayStart(): boolean {
+    const count = this.#waiting.length;
+    if (this.#underWay.size === 0) return count > 0;
+    return this.#underWay.size < TRANSACTIONS && count >= ENOUGH_CALLS;
+  }
+
+  /** Gives whether anything was there that may be. */
+  #start(): boolean {
+    const { calls, keys } = this.#take();
+    if (calls.length === 0) return false;
+    for (const key of keys) this.#busy.add(key);
+    const transaction = this.#commit(calls).then(() => {
+      for (const key of keys) this.#busy.delete(key);
+      this.#underWay.delete(transaction);
+      this.#startSoon();
+    });
+    this.#underWay.add(transaction);
+    return true;
+  }
+
+  #take() {
+    const { keys, isAlone = false, maxCalls = CALLS_TOGETHER, maxBytes = BYTES_TOGETHER } = this.#options;
+    const share = Math.ceil(this.#waiting.length / (TRANSACTIONS - this.#underWay.size));
+    const most = Math.min(maxCalls, Math.max(ENOUGH_CALLS, share));
+    const calls: GroupCall<Argument, Result>[] = [];
     const left: GroupCall<Argument, Result>[] = [];
-    const names = new Set<string>();
+    const taken = new Set<string>();
+    const passedOver = new Set<string>();
     let bytes = 0;
     for (const call of this.#waiting) {
-      const own = alone?.(call.argument) ?? [];
-      const fits = taken.length < maxCalls && (taken.length === 0 || bytes + call.bytes <= maxBytes);
-      if (!fits || own.some((name) => names.has(name))) left.push(call);
-      else {
-        taken.push(call);
+      const own = keys(call.argument);
+      const fits = calls.length < most && (calls.length === 0 || bytes + call.bytes <= maxBytes);
+      const isFree = own.every(
+        (key) => !this.#busy.has(key) && !passedOver.has(key) && !(isAlone && taken.has(key)),
+      );
+      if (fits && isFree) {
+        calls.push(call);
         bytes += call.bytes;
+        for (const key of own) taken.add(key);
+      } else {
+        left.push(call);
+        // Whatever is left waits behind those that were there before it.
+        for (const key of own) passedOver.add(key);
       }
-      // Whatever is left waits behind those that were there before it.
-      for (const name of own) names.add(name);
     }
     this.#waiting = left;
     this.#waitingBytes -= bytes;
-    return taken;
+    return { calls, keys: taken };
   }
 
   async #commit(calls: readonly GroupCall<Argument, Result>[]): Promise<void> {

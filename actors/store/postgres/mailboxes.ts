@@ -14,6 +14,7 @@ import { statement, type Transaction } from './database.ts';
 export interface Mailbox {
   readonly key: string;
   readonly fence: number | null;
+  /** The event under the claim; null where the claim was made as that came. */
   readonly running: number | null;
   readonly leaseMs: number | null;
   readonly hasMore: boolean;
@@ -21,7 +22,7 @@ export interface Mailbox {
   readonly crashes: number;
 }
 
-type MailboxRow = readonly [
+export type MailboxRow = readonly [
   key: string,
   fence: number | null,
   running: number | null,
@@ -31,10 +32,10 @@ type MailboxRow = readonly [
   crashes: number,
 ];
 
-const lockThere = statement<MailboxRow>(
-  `SELECT key, fence, running, lease_ms, has_more, is_locked, crashes FROM mailbox WHERE key = ANY ($1)
-   ORDER BY key FOR UPDATE`,
-);
+/** A query that holds those of the keys of `$1` that have a row. */
+export const heldMailboxes = `SELECT key, fence, running, lease_ms, has_more, is_locked, crashes FROM mailbox
+  WHERE key = ANY ($1) ORDER BY key FOR UPDATE`;
+const lockThere = statement<MailboxRow>(heldMailboxes);
 
 /** A row that is made here belongs to nobody, and is put right by `settle`. */
 const lockOrMake = statement<readonly [key: string, isNew: boolean]>(

@@ -42,7 +42,7 @@ const keysOfNode = statement<readonly [key: string]>(
   'SELECT key FROM mailbox WHERE node = $1 ORDER BY key LIMIT $2',
 );
 const crashesOf = statement<readonly [seq: number, crashes: number]>(
-  `SELECT seq, crashes FROM delivery WHERE seq = ANY ($1) AND state = ${stateCodes.running}`,
+  `SELECT seq, crashes FROM delivery WHERE key = ANY ($1) AND state = ${stateCodes.running}`,
 );
 const suspectsWaiting = statement<readonly [seq: number, key: string, crashes: number]>(
   `SELECT seq, key, crashes FROM delivery WHERE crashes > 0 AND state = ${stateCodes.retrying} ORDER BY key`,
@@ -131,8 +131,7 @@ export async function buryDead(transaction: Transaction, self: number): Promise<
       transaction,
       found.map(([key]) => key),
     );
-    const running = [...mailboxes.values()].flatMap(({ running: seq }) => seq ?? []);
-    for (const [seq, crashes] of await transaction.rows(crashesOf, [running]))
+    for (const [seq, crashes] of await transaction.rows(crashesOf, [[...mailboxes.keys()]]))
       await crashOne(transaction, seq, crashes + 1);
     await settle(transaction, [...mailboxes.keys()]);
     if (found.length === BURIED_AT_ONCE) isMore = true;

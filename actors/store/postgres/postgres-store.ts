@@ -23,7 +23,7 @@ import { append } from './append.ts';
 import { Appends } from './appends.ts';
 import { decideApproval, findApproval } from './approvals.ts';
 import { claim, renew } from './claim.ts';
-import { commit } from './commit.ts';
+import { commit, holdAndSettle } from './commit.ts';
 import type { Database } from './database.ts';
 import { bytesOf, GroupCommit } from './group-commit.ts';
 import { sweepDeliveries } from './history.ts';
@@ -59,8 +59,13 @@ export class PostgresStore extends PostgresRecords implements Store {
     this.#appends = new Appends(database, this.transactions, membership, maxWaiting);
     this.#commits = new GroupCommit({
       name: 'commit',
-      run: (results) => this.transactions.run((transaction) => commit(transaction, results, CLAIMED_BYTES)),
-      alone: ({ key }) => [storable(key)],
+      run: (results) =>
+        this.transactions.runAfter(
+          (statements) => holdAndSettle(statements, results),
+          (transaction, settled) => commit(transaction, results, settled, CLAIMED_BYTES),
+        ),
+      keys: ({ key }) => [storable(key)],
+      isAlone: true,
     });
   }
 
@@ -196,10 +201,7 @@ export class PostgresStore extends PostgresRecords implements Store {
   async #appendDue(): Promise<void> {
     const isMore = await this.transactions.run(async (transaction) => {
       const { events, keys } = await takeDue(transaction, TIMERS_AT_ONCE);
-      await append(
-        transaction,
-        events.map((event) => ({ event })),
-      );
+      await append(transaction, events);
       if (keys.length > 0) await settleFree(transaction, keys);
       return events.length === TIMERS_AT_ONCE;
     });

@@ -1,7 +1,7 @@
 // Whether there is room for events that come: the bound of those that wait or run, of all nodes together.
 //
 // PGR1  what this node appends alone never exceeds the bound: beside the last exact count stands all that has been added through it
-//       since, and the count is made anew before anything is refused, or taken beyond it.
+//       since or is on its way, and the count is made anew, with nothing on its way, before anything is refused, or taken beyond it.
 // PGR2  of several nodes each has counted a second ago at the most: together they exceed the bound by no more than the others have
 //       added in that second. Near the bound they count one after the other.
 // What a commit emits, a timer brings or an operator has run again is never refused, but counts.
@@ -19,6 +19,16 @@ const COUNTED_EVERY_MS = 1_000;
 /** Who counts near the bound is alone with that. */
 const lockRoom = statement('SELECT pg_advisory_xact_lock(1634162515, 3)');
 
+interface Call {
+  readonly events: readonly NewEvent[];
+}
+
+/** Calls that are taken have their places from then on, until `letGo`, when the database knows of them or never will. */
+export interface Place<Taken> {
+  readonly taken: ReadonlySet<Taken>;
+  letGo(): void;
+}
+
 export class Room {
   readonly #database: Database;
   readonly #maxWaiting: number;
@@ -27,28 +37,56 @@ export class Room {
   #addedThen = 0;
   /** By a clock that only grows. */
   #countedAt = Number.NEGATIVE_INFINITY;
+  /** How many events are on their way, by the ends of that. */
+  readonly #underWay = new Map<Promise<void>, number>();
 
   constructor(database: Database, maxWaiting: number) {
     this.#database = database;
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Which of the calls, each of which is taken whole or not at all, there is room for; they follow each other. */
-  async taken<Call extends { readonly events: readonly NewEvent[] }>(
-    transaction: Transaction,
-    calls: readonly Call[],
-  ): Promise<ReadonlySet<Call>> {
-    const coming = calls.reduce((sum, { events }) => sum + events.length, 0);
-    if (performance.now() - this.#countedAt > COUNTED_EVERY_MS) await this.#count(transaction);
-    if (this.#atMost + coming <= this.#maxWaiting) return new Set(calls);
+  /** Undefined where the database has to be looked at. */
+  placeAtOnce<Given extends Call>(calls: readonly Given[]): Place<Given> | undefined {
+    return this.#isCountDue ? undefined : this.#placeForAll(calls);
+  }
+
+  /** For those of the calls, each of which is taken whole or not at all, that there is room for; they follow each other. */
+  async place<Given extends Call>(transaction: Transaction, calls: readonly Given[]): Promise<Place<Given>> {
+    if (this.#isCountDue) await this.#count(transaction);
+    const free = this.#placeForAll(calls);
+    if (free !== undefined) return free;
     await transaction.rows(lockRoom);
+    await Promise.all(this.#underWay.keys());
     await this.#count(transaction);
-    if (this.#atMost + coming <= this.#maxWaiting) return new Set(calls);
-    return this.#fitting(transaction, calls, this.#counted);
+    return this.#placeForAll(calls) ?? this.#hold(await this.#fitting(transaction, calls, this.#atMost));
+  }
+
+  #placeForAll<Given extends Call>(calls: readonly Given[]): Place<Given> | undefined {
+    return this.#atMost + eventsOf(calls) <= this.#maxWaiting ? this.#hold(new Set(calls)) : undefined;
+  }
+
+  #hold<Given extends Call>(taken: ReadonlySet<Given>): Place<Given> {
+    let letGo = () => {};
+    const ended = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    this.#underWay.set(ended, eventsOf(taken));
+    return {
+      taken,
+      letGo: () => {
+        this.#underWay.delete(ended);
+        letGo();
+      },
+    };
+  }
+
+  get #isCountDue(): boolean {
+    return performance.now() - this.#countedAt > COUNTED_EVERY_MS;
   }
 
   get #atMost(): number {
-    return this.#counted + this.#database.added - this.#addedThen;
+    const underWay = [...this.#underWay.values()].reduce((sum, count) => sum + count, 0);
+    return this.#counted + this.#database.added - this.#addedThen + underWay;
   }
 
   async #count(transaction: Transaction): Promise<void> {
@@ -61,14 +99,14 @@ export class Room {
   }
 
   /** What is known needs no room, and neither does what wakes an event that waits. */
-  async #fitting<Call extends { readonly events: readonly NewEvent[] }>(
+  async #fitting<Given extends Call>(
     transaction: Transaction,
-    calls: readonly Call[],
+    calls: readonly Given[],
     count: number,
-  ): Promise<ReadonlySet<Call>> {
+  ): Promise<ReadonlySet<Given>> {
     const ids = calls.flatMap(({ events }) => events.map(({ id }) => storable(id)));
     const known = await findAll(transaction, [...new Set(ids)]);
-    const taken = new Set<Call>();
+    const taken = new Set<Given>();
     const added = new Set<string>();
     const awaited = new Set<string>();
     let there = count;
@@ -83,6 +121,12 @@ export class Room {
     }
     return taken;
   }
+}
+
+function eventsOf(calls: Iterable<Call>): number {
+  let count = 0;
+  for (const { events } of calls) count += events.length;
+  return count;
 }
 
 /** The ids that would be unfinished with the call and are not yet; `woken` are waits that calls before it have ended. */

@@ -4,7 +4,7 @@
 
 import { StoppedError } from '../../errors.ts';
 import { appendEmitted } from './append.ts';
-import type { Database, Transaction } from './database.ts';
+import type { Database, Statements, Transaction } from './database.ts';
 import type { Wakes } from './wakes.ts';
 
 export class StoreTransactions {
@@ -18,11 +18,18 @@ export class StoreTransactions {
   }
 
   /** All or nothing; a promise resolves after the commit only. */
-  readonly run = async <T>(action: (transaction: Transaction) => Promise<T>): Promise<T> => {
+  readonly run = <T>(action: (transaction: Transaction) => Promise<T>): Promise<T> =>
+    this.runAfter(() => Promise.resolve(), action);
+
+  /** The same, with what is sent with its beginning: see Database.transactionAfter. */
+  readonly runAfter = async <Opened, T>(
+    open: (statements: Statements) => Promise<Opened>,
+    action: (transaction: Transaction, opened: Opened) => Promise<T>,
+  ): Promise<T> => {
     this.checkOpen();
     let isWakeDue = false;
-    const result = await this.#database.transaction(async (transaction) => {
-      const value = await action(transaction);
+    const result = await this.#database.transactionAfter(open, async (transaction, opened) => {
+      const value = await action(transaction, opened);
       await appendEmitted(transaction);
       isWakeDue = transaction.isWakeDue;
       return value;

@@ -10,11 +10,12 @@ interface Run {
 }
 
 /** Fails where a call says so. */
-function grouped(limits: { maxCalls?: number; maxBytes?: number } = {}) {
+function grouped(limits: { maxCalls?: number; maxBytes?: number; isAlone?: boolean } = {}) {
   const runs: Run[] = [];
   const group = new GroupCommit<string, string>({
     name: 'write',
-    alone: (call) => [call.slice(0, 1)],
+    keys: (call) => [call.split(/\d/)[0] ?? ''],
+    isAlone: limits.isAlone ?? true,
     maxCalls: limits.maxCalls ?? 100,
     maxBytes: limits.maxBytes ?? 1_000,
     run: (calls) =>
@@ -56,6 +57,39 @@ test('two calls about one key follow each other, in their order (PGG3)', async (
   }
   await group.close();
   expect(runs.map(({ calls }) => calls)).toEqual([['a1', 'b1'], ['a2'], ['a3']]);
+});
+
+test('where many wait another transaction begins beside those under way, and none has a key of theirs (PGG3)', async () => {
+  const { group, runs, settled } = grouped({ isAlone: false });
+  const names = Array.from({ length: 80 }, (_, n) =>
+    String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26)),
+  );
+  void group.call('aa0', 1);
+  await settled();
+  // The first of these is about what is under way, and so is what comes behind it about the same.
+  for (const name of names) void group.call(`${name}1`, 1);
+  for (const name of names.slice(0, 70)) void group.call(`${name}2`, 1);
+  await settled();
+  expect(runs).toHaveLength(3);
+  const [first, ...beside] = runs.map(({ calls }) => calls);
+  expect(first).toEqual(['aa0']);
+  expect(beside.flat()).not.toContain('aa1');
+  expect(beside.flat()).not.toContain('aa2');
+  const keysOf = (calls: readonly string[]) => new Set(calls.map((call) => call.slice(0, 2)));
+  const [one, other] = beside.map(keysOf);
+  expect([...(one ?? [])].filter((key) => other?.has(key))).toEqual([]);
+  const closed = group.close();
+  for (let run = 0; run < runs.length || run < 5; run += 1) {
+    runs[run]?.end();
+    await settled();
+  }
+  await closed;
+  const order = runs.flatMap(({ calls }) => calls);
+  expect(order).toHaveLength(151);
+  for (const name of names)
+    expect(order.indexOf(`${name}2`) === -1 || order.indexOf(`${name}2`) > order.indexOf(`${name}1`)).toBe(
+      true,
+    );
 });
 
 test('a group has bounds, and so has what waits: beyond that a call is refused at once (PGG2)', async () => {

@@ -56,6 +56,27 @@ test('mailboxes are held in the order of their bytes', async () => {
   await store.close();
 });
 
+test('an event that waits for its mailbox has no number yet, so that in a mailbox these grow in the order of commits (PGV1)', async () => {
+  const url = await server.newDatabase();
+  const open = async (name: string) => (await openPostgresStore({ url, node: { name, address: '' } })).store;
+  const [one, two] = [await open('a'), await open('b')];
+  await one.append([eventOf('first', 'k/held')]);
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query(`SELECT FROM actor_gateway.mailbox WHERE key = 'k/held' FOR UPDATE`);
+  const waiting = one.append([eventOf('free', 'k/a'), eventOf('held', 'k/held')]);
+  const asked = () => holder.query('SELECT 1 FROM pg_locks WHERE NOT granted');
+  await expect.poll(async () => (await asked()).rowCount, { timeout: 10_000 }).toBeGreaterThan(0);
+  await two.append([eventOf('later', 'k/b')]);
+  await holder.query('ROLLBACK');
+  await waiting;
+  const { rows } = await holder.query('SELECT id FROM actor_gateway.delivery ORDER BY seq');
+  expect(rows.map(({ id }) => id)).toEqual(['first', 'later', 'free', 'held']);
+  await holder.end();
+  await Promise.all([one.close(), two.close()]);
+});
+
 test('a timer that is due is taken when its mailbox is held, as whoever cancels it does', async () => {
   const url = await server.newDatabase();
   const { store } = await openPostgresStore({ url, node: { name: 'a', address: '' } });

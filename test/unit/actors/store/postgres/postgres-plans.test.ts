@@ -1,0 +1,52 @@
+// How the server carries out what comes often. It plans a statement once, when the tables may be empty, and an empty one is read whole.
+
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
+import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
+import { eventOf, resultOf } from '../../../../fixtures/store/store-conformance.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres(['fsync=off']);
+});
+afterAll(() => server.stop());
+
+const ROUNDS = 150;
+const TOGETHER = 20;
+/** Of other conversations, all the while. */
+const WAITING = 2_000;
+/** Rows that are read for an event, by indexes and otherwise: 13 of late. */
+const READ_FOR_ONE = 30;
+
+test('events are appended, handled and ended without the records of others being read', async () => {
+  const url = await server.newDatabase();
+  const { store } = await openPostgresStore({ url, node: { name: 'a', address: '' } });
+  const appendAll = (of: string | number, count: number, claimMs?: number) =>
+    // Two of each key: the second one is the next of the first one's turn.
+    store.append(
+      Array.from({ length: count }, (_, n) => eventOf(`${of}/${n}`, `k/${of}/${n >> 1}`)),
+      claimMs === undefined ? {} : { claimMs },
+    );
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const turns = (await appendAll(round, TOGETHER, 60_000)).flatMap(({ turn }) => turn ?? []);
+    expect(turns).toHaveLength(TOGETHER / 2);
+    const committed = await store.commit(turns.map((turn) => resultOf(turn)));
+    const nexts = committed.flatMap(({ next }, n) => {
+      const turn = turns[n];
+      return next === undefined || turn === undefined ? [] : resultOf({ ...turn, event: next });
+    });
+    expect(nexts).toHaveLength(TOGETHER / 2);
+    await store.commit(nexts);
+    // By now the server has planned for small tables.
+    if (round === 10) await appendAll('waiting', WAITING);
+  }
+  await store.close();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(
+    `SELECT coalesce(sum(seq_tup_read), 0)::int + (SELECT sum(idx_tup_read)::int FROM pg_stat_user_indexes) AS read FROM pg_stat_user_tables`,
+  );
+  await client.end();
+  expect(rows[0].read / (ROUNDS * TOGETHER)).toBeLessThan(READ_FOR_ONE);
+});
