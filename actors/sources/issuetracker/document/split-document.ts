@@ -27,6 +27,8 @@ import { textNode } from './inline-nodes.ts';
 const HEAD_SHARE = 1 / 8;
 /** A cut falls at a blank or the end of a line in the last half of what fits, else where it must. */
 const CUT_SHARE = 1 / 2;
+/** Characters by which the name of a task, or of a list of them, grows as the name of a later part. */
+const PART_OF_NAME = 8;
 
 const sizeOf = (value: object): number => JSON.stringify(value).length;
 const EMPTY = sizeOf(documentOf([]));
@@ -112,11 +114,11 @@ function itemParts(item: ListItem, room: number): readonly ListItem[] {
 }
 
 function taskParts(list: TaskList, room: number): readonly TaskList[] {
-  const inner = room - sizeOf({ ...list, content: [] });
+  const inner = room - sizeOf({ ...list, content: [] }) - PART_OF_NAME;
   const parts = list.content.flatMap((each): readonly (TaskItem | TaskList)[] => {
     if (sizeOf(each) <= inner) return [each];
     if (each.type === 'taskList') return taskParts(each, inner);
-    const contents = inlineParts(each.content, inner - sizeOf({ ...each, content: [] }) - 8);
+    const contents = inlineParts(each.content, inner - sizeOf({ ...each, content: [] }) - PART_OF_NAME);
     return contents.map((content, i) => ({ ...each, attrs: partOf(each.attrs, i), content }));
   });
   return packed(parts, inner).map((content, i) => ({ ...list, attrs: partOf(list.attrs, i), content }));

@@ -109,6 +109,14 @@ describe('an answer', () => {
   });
 });
 
+test('the name of a later part of a list of tasks is counted (ITS1)', () => {
+  for (let length = 1; length < 60; length += 1)
+    parts(
+      counted(40, (n) => `- [ ] ${'y'.repeat(length)} w${n}x`),
+      700,
+    );
+});
+
 test('whatever is divided is valid, within the limit, and has all words in their order (ITS1, ITS3)', () => {
   const line = fc.nat(9).chain((kind) =>
     fc
