@@ -52,7 +52,8 @@ export async function settleArrived(transaction: Transaction, arrived: Arrived):
     missing.map(({ id }) => id),
   );
   const claimed = known.size === 0 ? expected : firstOfFree(all, fences.keys(), known);
-  if (known.size > 0) await correctClaims(transaction, fences.keys(), expected, claimed, seqs);
+  if (known.size > 0 || claimed.size < fences.size)
+    await correctClaims(transaction, fences.keys(), expected, claimed, seqs);
   const entered: Entered[] = [];
   const unsettled = new Set<string>();
   // What one of them wakes is in another state than it was found in.

@@ -76,15 +76,12 @@ export async function bring(
   const rows = all.filter(({ isRepeated }) => !isRepeated);
   const wanted = mailboxesOf(rows);
   const expected = firstOfFree(all, wanted.keys(), NONE);
-  for (const [key, { claimMs = 0 }] of expected) {
-    const mailbox = wanted.get(key);
-    if (mailbox !== undefined) mailbox.lease_ms = Math.ceil(claimMs);
-  }
+  const free = [...wanted.values()].flatMap(({ key, lease_ms }) => (lease_ms === null ? [] : key));
   const written = rows.map((row, n) => writtenRow(row, n, expected.get(row.key) === row));
   const values = [JSON.stringify([...wanted.values()]), JSON.stringify(written), node];
   const [found, kept] = await Promise.all([
     statements.rows(arrive, values),
-    expected.size === 0 ? [] : statements.rows(snapshots, [[...expected.keys()]]),
+    free.length === 0 ? [] : statements.rows(snapshots, [free]),
   ]);
   const seqs = new Map<string, number>();
   const fences = new Map<string, number>();
@@ -110,16 +107,21 @@ function arriving(arrivals: readonly Arrival[]): readonly Arriving[] {
 interface WantedMailbox {
   readonly key: string;
   readonly kind: string;
+  /** Where any event of it may be claimed: which of them are new is not known yet. */
   lease_ms: number | null;
   has_more: boolean;
 }
 
 function mailboxesOf(rows: readonly Arriving[]): ReadonlyMap<string, WantedMailbox> {
   const wanted = new Map<string, WantedMailbox>();
-  for (const { key } of rows) {
+  for (const { key, claimMs } of rows) {
+    const lease_ms = claimMs === undefined ? null : Math.ceil(claimMs);
     const same = wanted.get(key);
-    if (same === undefined) wanted.set(key, { key, kind: kindOf(key), lease_ms: null, has_more: false });
-    else same.has_more = true;
+    if (same === undefined) wanted.set(key, { key, kind: kindOf(key), lease_ms, has_more: false });
+    else {
+      same.lease_ms ??= lease_ms;
+      same.has_more = true;
+    }
   }
   return wanted;
 }

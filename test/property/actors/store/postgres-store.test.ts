@@ -48,6 +48,7 @@ test.each([
   ['what a commit had emitted, which the bound did not count', 1049601940, '7'],
   ['one that was known, and woken in the same call', -1845352199, '874'],
   ['one that came twice before what wakes it', 927528560, '1167'],
+  ['one that is known and may not be claimed, before one that may', -1920155328, '10'],
 ])('and so it is where it was not: %s', async (_, seed, path) => {
   await fc.assert(property, { seed, path, numRuns: 1, endOnFailure: true });
 });
