@@ -5,12 +5,10 @@
 // node bench/postgres-alone.mjs CHECKOUT URL SECONDS      prints `rate: EVENTS_PER_SECOND`
 
 import pg from 'pg';
+import { GROUPS, nextEvent, printRate, TOGETHER } from './lone-events.mjs';
 import { openedStore } from './opened-store.mjs';
 
 const [checkout, url, seconds] = process.argv.slice(2);
-const TOGETHER = 64;
-const CONVERSATIONS = 65_536;
-const GROUPS = 4;
 const RUNNING = 1;
 const DONE = 5;
 
@@ -36,34 +34,12 @@ const end = {
     UPDATE delivery SET state = ${DONE}, ended = $2, trigger = 'events', answer = '' WHERE seq = ANY ($1)`,
 };
 const body = Buffer.alloc(1_000, 'x').toString('base64');
-const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-const meta = '{"triggers":["events"],"event":"issues","isForm":false}';
-let count = 0;
-const event = () => {
-  count += 1;
-  const key = `conversation/repohost/octocat/parts#${count % CONVERSATIONS}`;
-  return { id: `repohost:alone/${count}`, key, trace, meta, body };
-};
 
 async function group() {
-  const events = Array.from({ length: TOGETHER }, event);
+  const events = Array.from({ length: TOGETHER }, () => nextEvent(body));
   const { rows } = await pool.query({ ...append, values: [JSON.stringify(events), Date.now()] });
   await pool.query({ ...end, values: [rows.map(({ seq }) => seq), Date.now(), rows.map(({ key }) => key)] });
-  return TOGETHER;
 }
 
-async function together(untilMs) {
-  const run = async () => {
-    let done = 0;
-    while (performance.now() < untilMs) done += await group();
-    return done;
-  };
-  const counts = await Promise.all(Array.from({ length: GROUPS }, run));
-  return counts.reduce((sum, done) => sum + done, 0);
-}
-
-await together(performance.now() + 500);
-const startedAt = performance.now();
-const done = await together(startedAt + Number(seconds) * 1000);
-console.log(`rate: ${(done / (performance.now() - startedAt)) * 1000}`);
+await printRate(group, Number(seconds));
 await pool.end();

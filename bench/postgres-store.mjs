@@ -3,25 +3,15 @@
 //
 // node bench/postgres-store.mjs CHECKOUT URL SECONDS      prints `rate: EVENTS_PER_SECOND`
 
+import { nextEvent, printRate, TOGETHER } from './lone-events.mjs';
 import { openedStore } from './opened-store.mjs';
 
 const [checkout, url, seconds] = process.argv.slice(2);
-const TOGETHER = 64;
-const CONVERSATIONS = 65_536;
-const GROUPS = 4;
 const CLAIM_MS = 30_000;
 
 const store = await openedStore(checkout, url);
 
 const body = Buffer.alloc(1_000, 'x');
-const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-const meta = '{"triggers":["events"],"event":"issues","isForm":false}';
-let count = 0;
-const event = () => {
-  count += 1;
-  const key = `conversation/repohost/octocat/parts#${count % CONVERSATIONS}`;
-  return { id: `repohost:alone/${count}`, key, trace, meta, body };
-};
 
 async function group() {
   const one = async (next) => {
@@ -31,22 +21,8 @@ async function group() {
       { key, fence, seq: turn.event.seq, outcome: 'done', trigger: 'events', answer: '', emit: [] },
     ]);
   };
-  await Promise.all(Array.from({ length: TOGETHER }, () => one(event())));
-  return TOGETHER;
+  await Promise.all(Array.from({ length: TOGETHER }, () => one(nextEvent(body))));
 }
 
-async function together(untilMs) {
-  const run = async () => {
-    let done = 0;
-    while (performance.now() < untilMs) done += await group();
-    return done;
-  };
-  const counts = await Promise.all(Array.from({ length: GROUPS }, run));
-  return counts.reduce((sum, done) => sum + done, 0);
-}
-
-await together(performance.now() + 500);
-const startedAt = performance.now();
-const done = await together(startedAt + Number(seconds) * 1000);
-console.log(`rate: ${(done / (performance.now() - startedAt)) * 1000}`);
+await printRate(group, Number(seconds));
 await store.close();

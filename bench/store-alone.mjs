@@ -6,11 +6,9 @@
 
 import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { nextEvent, printRate, TOGETHER } from './lone-events.mjs';
 
 const [dist, file, seconds] = process.argv.slice(2);
-const TOGETHER = 64;
-const CONVERSATIONS = 1_024;
-const GROUPS = 4;
 const workerData = { file, retentionMs: 86_400_000, rememberMs: 86_400_000, maxWaiting: 100_000 };
 const worker = new Worker(join(resolve(dist), 'store-worker.js'), { workerData });
 /** Calls are answered in the order in which they were posted, several posts perhaps together. */
@@ -32,17 +30,9 @@ function ask(calls) {
 }
 
 const body = Buffer.alloc(1_000, 'x');
-const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-const meta = '{"triggers":["events"],"name":"issues.opened"}';
-let count = 0;
-const event = () => {
-  count += 1;
-  const key = `conversation/repohost/octocat/parts#${count % CONVERSATIONS}`;
-  return { id: `repohost:alone/${count}`, key, trace, meta, body };
-};
 
 async function round() {
-  const events = Array.from({ length: TOGETHER }, event);
+  const events = Array.from({ length: TOGETHER }, () => nextEvent(body));
   const entered = await ask(events.map((each) => ({ operation: 'append', args: [[each], 30_000] })));
   const results = entered.map(([{ claimed }], index) => ({
     key: events[index].key,
@@ -54,21 +44,7 @@ async function round() {
     emit: [],
   }));
   await ask([{ operation: 'commit', args: [results] }]);
-  return results.length;
 }
 
-async function run(untilMs) {
-  let handled = 0;
-  while (performance.now() < untilMs) handled += await round();
-  return handled;
-}
-
-const together = async (untilMs) => {
-  const counts = await Promise.all(Array.from({ length: GROUPS }, () => run(untilMs)));
-  return counts.reduce((sum, handled) => sum + handled, 0);
-};
-await together(performance.now() + 500);
-const startedAt = performance.now();
-const handled = await together(startedAt + Number(seconds) * 1000);
-console.log(`rate: ${(handled / (performance.now() - startedAt)) * 1000}`);
+await printRate(round, Number(seconds));
 await worker.terminate();

@@ -76,6 +76,7 @@ export class Appends {
   }
 
   async #look(calls: readonly Call[]): Promise<readonly (readonly Appended[] | GatewayError)[]> {
+    await this.#room.rest();
     let place: Place<Call> | undefined;
     try {
       return await this.#transactions.run(async (transaction) => {

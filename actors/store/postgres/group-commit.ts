@@ -19,6 +19,7 @@ import type { NewEvent } from '../store.ts';
 
 export interface GroupCall<Argument, Result> {
   readonly argument: Argument;
+  readonly keys: readonly string[];
   readonly bytes: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -53,6 +54,8 @@ export class GroupCommit<Argument, Result> {
   /** What transactions under way are about. */
   readonly #busy = new Set<string>();
   readonly #underWay = new Set<Promise<void>>();
+  /** How many have to wait before it is looked for what may begin beside what is under way: they may all be about just that. */
+  #enough = ENOUGH_CALLS;
   #isStarting = false;
   #isClosed = false;
 
@@ -67,8 +70,9 @@ export class GroupCommit<Argument, Result> {
       (this.#waiting.length > 0 && this.#waitingBytes + bytes > MAX_WAITING_BYTES)
     )
       return Promise.reject(new OverloadedError('the store has too many calls that wait; try again later'));
+    const keys = this.#options.keys(argument);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ argument, bytes, resolve, reject });
+      this.#waiting.push({ argument, keys, bytes, resolve, reject });
       this.#waitingBytes += bytes;
       this.#startSoon();
     });
@@ -77,10 +81,8 @@ export class GroupCommit<Argument, Result> {
   /** Takes no more, and ends when nothing waits and nothing is under way. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    while (this.#waiting.length > 0 || this.#underWay.size > 0) {
-      await Promise.resolve();
-      await Promise.race(this.#underWay);
-    }
+    while (this.#waiting.length > 0 || this.#underWay.size > 0)
+      await (this.#underWay.size === 0 ? Promise.resolve() : Promise.race(this.#underWay));
   }
 
   /** Calls that come in the same turn of the event loop are together. */
@@ -89,32 +91,32 @@ export class GroupCommit<Argument, Result> {
     this.#isStarting = true;
     queueMicrotask(() => {
       this.#isStarting = false;
-      while (this.#mayStart && this.#start());
+      while (this.#mayStart) this.#start();
     });
   }
 
   get #mayStart(): boolean {
     const count = this.#waiting.length;
     if (this.#underWay.size === 0) return count > 0;
-    return this.#underWay.size < TRANSACTIONS && count >= ENOUGH_CALLS;
+    return this.#underWay.size < TRANSACTIONS && count >= this.#enough;
   }
 
-  /** Gives whether anything was there that may be. */
-  #start(): boolean {
+  #start(): void {
     const { calls, keys } = this.#take();
-    if (calls.length === 0) return false;
+    if (calls.length < ENOUGH_CALLS) this.#enough = this.#waiting.length + ENOUGH_CALLS;
+    if (calls.length === 0) return;
     for (const key of keys) this.#busy.add(key);
     const transaction = this.#commit(calls).then(() => {
       for (const key of keys) this.#busy.delete(key);
       this.#underWay.delete(transaction);
+      this.#enough = ENOUGH_CALLS;
       this.#startSoon();
     });
     this.#underWay.add(transaction);
-    return true;
   }
 
   #take() {
-    const { keys, isAlone = false, maxCalls = CALLS_TOGETHER, maxBytes = BYTES_TOGETHER } = this.#options;
+    const { isAlone = false, maxCalls = CALLS_TOGETHER, maxBytes = BYTES_TOGETHER } = this.#options;
     const share = Math.ceil(this.#waiting.length / (TRANSACTIONS - this.#underWay.size));
     const most = Math.min(maxCalls, Math.max(ENOUGH_CALLS, share));
     const calls: GroupCall<Argument, Result>[] = [];
@@ -123,19 +125,18 @@ export class GroupCommit<Argument, Result> {
     const passedOver = new Set<string>();
     let bytes = 0;
     for (const call of this.#waiting) {
-      const own = keys(call.argument);
       const fits = calls.length < most && (calls.length === 0 || bytes + call.bytes <= maxBytes);
-      const isFree = own.every(
+      const isFree = call.keys.every(
         (key) => !this.#busy.has(key) && !passedOver.has(key) && !(isAlone && taken.has(key)),
       );
       if (fits && isFree) {
         calls.push(call);
         bytes += call.bytes;
-        for (const key of own) taken.add(key);
+        for (const key of call.keys) taken.add(key);
       } else {
         left.push(call);
         // Whatever is left waits behind those that were there before it.
-        for (const key of own) passedOver.add(key);
+        for (const key of call.keys) passedOver.add(key);
       }
     }
     this.#waiting = left;

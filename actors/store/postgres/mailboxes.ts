@@ -73,12 +73,13 @@ export async function lockMailboxes(
   keys: Iterable<string>,
 ): Promise<ReadonlyMap<string, Mailbox>> {
   const rows = await transaction.rows(lockThere, [[...new Set(keys)]]);
-  return new Map(
-    rows.map(([key, fence, running, leaseMs, hasMore, isLocked, crashes]) => [
-      key,
-      { key, fence, running, leaseMs, hasMore, isLocked, crashes },
-    ]),
-  );
+  return new Map(rows.map((row) => [row[0], mailboxOf(row)]));
+}
+
+/** What `heldMailboxes` gave; there may be further columns behind. */
+export function mailboxOf(row: readonly [...MailboxRow, ...unknown[]]): Mailbox {
+  const [key, fence, running, leaseMs, hasMore, isLocked, crashes] = row;
+  return { key, fence, running, leaseMs, hasMore, isLocked, crashes };
 }
 
 /** The same, with a row for each of them; `settleFree` has to follow. Gives those that had none. */

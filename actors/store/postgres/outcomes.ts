@@ -7,7 +7,7 @@ import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
 import { cancelAsked } from './approvals.ts';
 import { nowMs, type Statements, statement, type Transaction } from './database.ts';
-import { heldMailboxes, type Mailbox, type MailboxRow } from './mailboxes.ts';
+import { heldMailboxes, type Mailbox, type MailboxRow, mailboxOf } from './mailboxes.ts';
 
 /** One more failure; the expressions give when it was, epoch ms, and why. */
 const withFailure = (at: string, note: string) =>
@@ -72,15 +72,9 @@ export async function holdAndSettleOutcomes(
   ended: readonly TurnResult[],
 ): Promise<Settled> {
   const values = [[...new Set(keys)], JSON.stringify(ended.map(outcomeRow)), ended.map(({ seq }) => seq)];
-  const mailboxes = new Map<string, Mailbox>();
-  const withProgress = new Set<string>();
-  for (const [key, fence, running, leaseMs, hasMore, isLocked, crashes, hasProgress] of await statements.rows(
-    holdAndSettle,
-    values,
-  )) {
-    mailboxes.set(key, { key, fence, running, leaseMs, hasMore, isLocked, crashes });
-    if (hasProgress === true) withProgress.add(key);
-  }
+  const rows = await statements.rows(holdAndSettle, values);
+  const mailboxes = new Map(rows.map((row) => [row[0], mailboxOf(row)]));
+  const withProgress = new Set(rows.flatMap(([key, , , , , , , hasProgress]) => (hasProgress ? key : [])));
   return { mailboxes, withProgress };
 }
 

@@ -50,13 +50,18 @@ export class Room {
     return this.#isCountDue ? undefined : this.#placeForAll(calls);
   }
 
+  /** Resolves when what is on its way has ended. To be waited for before a transaction begins, which must not stand still for long. */
+  async rest(): Promise<void> {
+    await Promise.all(this.#underWay.keys());
+  }
+
   /** For those of the calls, each of which is taken whole or not at all, that there is room for; they follow each other. */
   async place<Given extends Call>(transaction: Transaction, calls: readonly Given[]): Promise<Place<Given>> {
     if (this.#isCountDue) await this.#count(transaction);
     const free = this.#placeForAll(calls);
     if (free !== undefined) return free;
     await transaction.rows(lockRoom);
-    await Promise.all(this.#underWay.keys());
+    await this.rest();
     await this.#count(transaction);
     return this.#placeForAll(calls) ?? this.#hold(await this.#fitting(transaction, calls, this.#atMost));
   }

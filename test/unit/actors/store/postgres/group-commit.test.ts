@@ -92,6 +92,37 @@ test('where many wait another transaction begins beside those under way, and non
     );
 });
 
+test('calls that all wait for one that is under way are not looked through again for each that comes', async () => {
+  let looks = 0;
+  /** What a call is about is gone through once in each look at the call. */
+  const counted = (keys: string[]): string[] =>
+    Object.assign(keys, {
+      every: (isSo: (key: string) => boolean) => {
+        looks += 1;
+        return !keys.some((key) => !isSo(key));
+      },
+    });
+  let end = () => {};
+  const first = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const group = new GroupCommit<number, number>({
+    name: 'write',
+    keys: () => counted(['a']),
+    run: (calls) => first.then(() => calls),
+  });
+  const answers: Promise<number>[] = [];
+  for (let n = 0; n < 640; n += 1) {
+    answers.push(group.call(n, 1));
+    await new Promise(setImmediate);
+  }
+  // At 64, 128, … of them, and not at each.
+  expect(looks).toBeLessThan(10 * 640);
+  end();
+  expect(await Promise.all(answers)).toEqual(answers.map((_, n) => n));
+  await group.close();
+});
+
 test('a group has bounds, and so has what waits: beyond that a call is refused at once (PGG2)', async () => {
   const { group, runs, settled } = grouped({ maxCalls: 2 });
   const waiting = Array.from({ length: 10_000 }, (_, n) =>
