@@ -93,9 +93,10 @@ export class HttpAgent implements Handler {
       endWhatIsOver();
       signal.throwIfAborted();
       const request = start(this.#url, { method: 'POST', headers, agent, signal });
-      // What is written waits for the connection, which may take long.
+      // What is written waits for the connection, which may take long; with one that is there it leaves right after this.
       request.on('socket', (socket) => {
         if (socket.connecting) socket.once('connect', endWhatIsOver).once('secureConnect', endWhatIsOver);
+        else endWhatIsOver();
       });
       let hasAnswer = false;
       request.on('response', (response) => {

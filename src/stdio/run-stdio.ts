@@ -27,7 +27,7 @@ import { StdioFront } from './stdio-front.ts';
 const STOP_SECONDS = 3.5;
 
 /** Whatever still hangs then is a fault. */
-const LAST_RESORT_MS = 250;
+const LAST_RESORT_MS = 400;
 
 /** Ctrl-C reaches a group of processes, and some parents pass it on as well. */
 const SAME_SIGNAL_MS = 300;

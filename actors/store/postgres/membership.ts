@@ -9,17 +9,8 @@ import { onLook } from '../../../rest/standstill.ts';
 import type { About, ClusterMembership, Member, MembershipWatcher } from '../../cluster/cluster.ts';
 import { StoreUnavailableError } from '../../errors.ts';
 import type { Database, Transaction } from './database.ts';
-import {
-  buryDead,
-  type ClockSeen,
-  hasDead,
-  joinNodes,
-  keepTime,
-  leaveNodes,
-  members,
-  type NodeRow,
-  renewNode,
-} from './nodes.ts';
+import { buryDead, hasDead, joinNodes, leaveNodes, members, type NodeRow, renewNode } from './nodes.ts';
+import { type ClockSeen, keepTime } from './server-clock.ts';
 
 export interface MembershipOptions {
   readonly name: string;
@@ -74,7 +65,7 @@ export class Membership implements ClusterMembership {
   /** Of the server, as it was read last, and gone on with since. */
   get now(): number {
     const seen = this.#seen;
-    return seen === undefined ? Date.now() : Math.round(seen.at + this.#uptime() - seen.uptimeMs);
+    return seen === undefined ? Date.now() : Math.round(seen.at + this.#uptime() - seen.answeredMs);
   }
 
   get members(): readonly Member[] {
@@ -133,8 +124,9 @@ export class Membership implements ClusterMembership {
 
   /** A transaction in which time by which the server's clock was set has not passed. */
   async transaction<T>(action: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const askedMs = this.#uptime();
     const { seen, result } = await this.#database.transaction(async (transaction) => ({
-      seen: await keepTime(transaction, this.#seen, this.#uptime()),
+      seen: await keepTime(transaction, this.#seen, { askedMs, answeredMs: this.#uptime() }),
       result: await action(transaction),
     }));
     this.#seen = seen;

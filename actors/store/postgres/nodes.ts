@@ -4,7 +4,6 @@
 // PGN1  a node that is not in the table any more has no claims: it is told so by its next renewal, and begins anew under another id.
 // PGN2  an event that ran on a node when that ended waits for a pause, and that it ran is an attempt, and a crash (S11); what has ended
 //       nodes too often is dead. Those that are suspected as it is wait longer with it.
-// PGN3  time by which the server's clock was set has not passed: no membership, claim or pause ends or grows by it.
 
 import { isOverAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
 import { stateCodes } from '../delivery-states.ts';
@@ -16,8 +15,6 @@ import { crash } from './outcomes.ts';
 
 /** Mailboxes that one transaction frees. */
 const BURIED_AT_ONCE = 500;
-/** A clock that is set by less is not noticed. */
-const CLOCK_STEP_MS = 1_000;
 
 export interface NodeRow {
   readonly id: number;
@@ -56,30 +53,8 @@ const isAnyDead = statement<readonly [count: number]>(
 const list = statement<readonly [id: number, name: string, address: string, about: string]>(
   'SELECT id, name, address, about FROM node WHERE until > $1 ORDER BY name, id',
 );
-const readClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock');
-const holdClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock FOR UPDATE');
-const noteSet = statement('UPDATE clock SET at = $1, sets = sets + 1');
-/** While another one has the row, that notes the time. */
-const noteTime = statement(
-  'UPDATE clock SET at = $1 FROM (SELECT ctid FROM clock FOR UPDATE SKIP LOCKED) AS free WHERE clock.ctid = free.ctid',
-);
 /** Holds the row of a node: it is not buried before this transaction has ended. None: it has been. */
 const holdNode = statement<readonly [id: number]>('SELECT id FROM node WHERE id = $1 FOR KEY SHARE');
-/** Set forward, what waits is due when the clock says so; a membership, a claim or a lease is not over by it. */
-const movesForward = [
-  'UPDATE node SET until = until + $1 WHERE until > 0',
-  'UPDATE lease SET until = until + $1',
-  'UPDATE mailbox SET ready_at = ready_at + $1 WHERE fence IS NOT NULL',
-].map((text) => statement(text));
-const movesBack = [
-  'UPDATE mailbox SET ready_at = ready_at + $1 WHERE fence IS NULL AND ready_at IS NOT NULL',
-  'UPDATE delivery SET retry_at = retry_at + $1 WHERE state < 4 AND retry_at IS NOT NULL',
-  'UPDATE delivery SET retry_at = retry_at + $1 WHERE waits_for IS NOT NULL AND retry_at IS NOT NULL',
-  'UPDATE timer SET due = due + $1',
-  'UPDATE approval SET expires = expires + $1 WHERE state = 0 AND expires IS NOT NULL',
-  'UPDATE kv SET until = until + $1 WHERE until IS NOT NULL',
-].map((text) => statement(text));
-
 /** Gives the id; undefined where one of that name is a member. */
 export async function joinNodes(
   transaction: Transaction,
@@ -162,54 +137,4 @@ async function holdSuspects(transaction: Transaction): Promise<void> {
     transaction,
     [...mailboxes.values()].flatMap(({ key, fence }) => (fence === null ? key : [])),
   );
-}
-
-/** What the clock said when this node last looked, by its own clock that nobody can set. */
-export interface ClockSeen {
-  readonly at: number;
-  readonly uptimeMs: number;
-  readonly sets: number;
-}
-
-/**
- * Holds nothing that another node waits for, unless the clock was set: whoever does may stand still with it. Notes the server's time, and moves what is due where that was set; `seen` is what this gave before. `uptimeMs` is a clock of this
- * process that only grows.
- */
-export async function keepTime(
-  transaction: Transaction,
-  seen: ClockSeen | undefined,
-  uptimeMs: number,
-): Promise<ClockSeen> {
-  const { now } = transaction;
-  const setMs = ([[noted, sets] = [0, 0]]: readonly (readonly [number, number])[]) => ({
-    sets,
-    byMs: setBy(noted, sets, seen, now, uptimeMs),
-  });
-  const { byMs, sets } = setMs(await transaction.rows(readClock));
-  if (byMs === 0) {
-    await transaction.run(noteTime, [now]);
-    return { at: now, uptimeMs, sets };
-  }
-  // Several may have seen it: the first puts it right.
-  const found = setMs(await transaction.rows(holdClock));
-  if (found.byMs !== 0) {
-    for (const move of movesForward) await transaction.run(move, [found.byMs]);
-    if (found.byMs < 0) for (const move of movesBack) await transaction.run(move, [found.byMs]);
-    await transaction.run(noteSet, [now]);
-  }
-  return { at: now, uptimeMs, sets: found.sets + (found.byMs === 0 ? 0 : 1) };
-}
-
-/** By how much the clock was set, where nobody has put that right yet. */
-function setBy(
-  noted: number,
-  sets: number,
-  seen: ClockSeen | undefined,
-  now: number,
-  uptimeMs: number,
-): number {
-  // It says less than what has been there before, and nobody knows how long nothing ran.
-  if (seen === undefined || seen.sets !== sets) return now < noted - CLOCK_STEP_MS ? now - noted : 0;
-  const byMs = now - seen.at - (uptimeMs - seen.uptimeMs);
-  return Math.abs(byMs) > CLOCK_STEP_MS ? Math.round(byMs) : 0;
 }

@@ -15,6 +15,10 @@ const GOES_ON_WITHIN_MS = 5_000;
 const BETWEEN_KILLS_MS = 7_000;
 const STOPPED_MS = 60_000;
 const KILLS = 6;
+/** Longer than the lease, so that others have the work by then; and so often that each part of what a node does is met. */
+const HALTED_MS = 2_800;
+const BETWEEN_HALTS_MS = 700;
+const HALTS = 40;
 const load = { conversations: 40, perSecond: 120 };
 
 async function underLoad() {
@@ -40,6 +44,22 @@ test('a node that stood still for a minute comes back, and nobody notices', asyn
   await holders.stop();
   expect(holders.faults).toEqual([]);
 }, 240_000);
+
+test('nodes that stand still again and again, each time beyond their lease, change no outcome and no order', async () => {
+  const { cluster, holders, sending } = await underLoad();
+  for (let halt = 0; halt < HALTS; halt += 1) {
+    const node = cluster.node(halt % 2 === 0 ? 'one' : 'two');
+    node.halt();
+    await elapse(HALTED_MS);
+    node.resume();
+    await elapse(BETWEEN_HALTS_MS);
+  }
+
+  expect(await cluster.account(sending)).toMatchObject(nothingWrong);
+  await holders.stop();
+  expect(holders.faults).toEqual([]);
+  await cluster.areMembers(['one', 'three', 'two']);
+}, 300_000);
 
 test('nodes that are killed one after the other lose nothing, and the others go on with their work in time', async () => {
   const { ledger, cluster, holders, sending } = await underLoad();

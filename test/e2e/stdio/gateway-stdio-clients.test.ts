@@ -18,6 +18,9 @@ const KEY = 'key-of-the-desktop';
 let gateway: GatewayProcess;
 let remote: RemoteEverything;
 
+const STEPS = 150;
+const ROUNDS = 20;
+
 beforeAll(async () => {
   remote = await everythingOverHttp();
   gateway = await startGateway({
@@ -123,8 +126,6 @@ describe.each(ways)('$what', ({ args, prefix }) => {
 });
 
 describe('progress that a server writes together with its answer', () => {
-  const STEPS = 150;
-  const ROUNDS = 20;
   const places = [
     { what: 'in the same process', args: () => configured({ servers: { burst: fault('burst') } }) },
     { what: 'over a bridge', args: () => ['--url', `${gateway.url}/mcp`, ...key] },
@@ -211,16 +212,22 @@ describe('a client of the modern era', () => {
     await client.close();
   });
 
+  // It cannot be asked what it has read, and loses what it reads together with the answer: where the machine gives it no turn in time,
+  // one burst may come to that.
   test('gets progress that a server writes together with its answer', async () => {
     const client = await connect(configured({ servers: { burst: fault('burst') } }));
     await client.listTools();
-    let count = 0;
-    const onprogress = () => {
-      count += 1;
-    };
-    await client.callTool({ name: 'burst__burst', arguments: { steps: 150 } }, { onprogress });
-    expect(count).toBe(150);
+    const heard: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      let count = 0;
+      const onprogress = () => {
+        count += 1;
+      };
+      await client.callTool({ name: 'burst__burst', arguments: { steps: STEPS } }, { onprogress });
+      heard.push(count);
+    }
     await client.close();
+    expect(heard.filter((count) => count === STEPS).length, `${heard}`).toBeGreaterThanOrEqual(ROUNDS - 1);
   });
 });
 

@@ -61,6 +61,14 @@ for (const [what, ask] of Object.entries(ways)) {
     expect([requests, held.looks()]).toEqual([0, 2]);
     held.end();
   });
+
+  test(`nor over a connection to ${what} that was kept (STL2)`, async () => {
+    await ask(new AbortController().signal);
+    const held = heldUntilLook(2);
+    await expect(ask(held.signal)).rejects.toThrow();
+    expect([requests, held.looks()]).toEqual([1, 2]);
+    held.end();
+  });
 }
 
 test('whoever does not look any more is not asked', () => {

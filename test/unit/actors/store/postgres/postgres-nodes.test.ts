@@ -5,11 +5,13 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { StoreUnavailableError } from '../../../../../actors/errors.ts';
 import { Database } from '../../../../../actors/store/postgres/database.ts';
+import { Membership } from '../../../../../actors/store/postgres/membership.ts';
 import {
   type OpenedPostgres,
   type OpenPostgresOptions,
   openPostgresStore,
 } from '../../../../../actors/store/postgres/open-postgres-store.ts';
+import { startRelay } from '../../../../fixtures/cluster/relay.ts';
 import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
 import {
   appendClaimed,
@@ -19,6 +21,9 @@ import {
   LONG_MS,
   resultOf,
 } from '../../../../fixtures/store/store-conformance.ts';
+
+/** Longer than what a clock has to be set by to be noticed. */
+const ANSWERED_AFTER_MS = 1_200;
 
 let server: PostgresServer;
 const opened: OpenedPostgres[] = [];
@@ -124,6 +129,33 @@ test('a node that stands still in the middle of a transaction keeps no other fro
   await halted.end();
   expect(membership.epoch).toBe(epoch);
   expect(membership.isMember).toBe(true);
+});
+
+test('an answer that is long on its way tells of no clock that was set, and shortens no other membership (PSC1)', async () => {
+  const url = await server.newDatabase();
+  const prompt = await nodeOn(url, 'prompt', { node: { name: 'prompt', address: '', ttlMs: 1_200 } });
+  const { epoch } = prompt.membership;
+  const relay = await startRelay({ port: server.port });
+  // Otherwise the server ends a transaction before it could do harm.
+  const database = new Database({
+    url: url.replace(/:\d+\//, `:${relay.port}/`),
+    connections: 1,
+    timeoutMs: 20_000,
+    idleMs: 20_000,
+  });
+  const slow = new Membership(database, { name: 'slow', address: '', ttlMs: 60_000 });
+  await slow.join();
+  relay.delay(ANSWERED_AFTER_MS);
+  const renewed = slow.renew();
+  // The beginning of the transaction alone is on its way for so long, and so is its answer.
+  await elapse(1.5 * ANSWERED_AFTER_MS);
+  relay.delay(0);
+  await renewed;
+  await slow.renew();
+  expect(await sql(url, 'SELECT sets::int FROM actor_gateway.clock')).toEqual([{ sets: 0 }]);
+  expect([prompt.membership.isMember, prompt.membership.epoch]).toEqual([true, epoch]);
+  await slow.leave();
+  await database.close();
 });
 
 test('a node that was given up begins anew under another id, and is told (PGN1)', async () => {
