@@ -18,7 +18,7 @@ const AGAIN_MS = 5_000;
 /** Beyond that no answer to a greeting comes: the node, or the way to it, is no more. */
 const SILENCE_MS = 10_000;
 /** A node that is no member any more has to answer within that, or is forgotten. */
-const ALIVE_MS = 500;
+const ALIVE_MS = 400;
 /** One that answers begins its next membership within that. */
 const REJOINED_MS = 3_000;
 const REFRESH_MS = 250;
