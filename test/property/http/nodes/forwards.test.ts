@@ -1,0 +1,284 @@
+// Requests that are passed on to other nodes, in any order in which their connections, their owners and their clients may go on, break off
+// or leave: what their clients are told, and what is left of them.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Member } from '../../../../actors/cluster/cluster.ts';
+import type { ConnectionUser, HttpConnection } from '../../../../actors/upstream/http/http-connection.ts';
+import { ResponseHead } from '../../../../actors/upstream/http/response-head.ts';
+import type { HttpReply, HttpRequest, HttpStream } from '../../../../src/http/listener/seam.ts';
+import { ExchangeContext } from '../../../../src/http/mcp/exchange-context.ts';
+import type { Asked } from '../../../../src/http/nodes/elsewhere.ts';
+import { Forwards, type ForwardsOptions } from '../../../../src/http/nodes/forwards.ts';
+import { Peer } from '../../../../src/http/nodes/peer.ts';
+
+const IN_FLIGHT = 6;
+const STREAMS = 4;
+const NODES = ['a', 'b', 'c'];
+const CHUNK = Buffer.from('a piece of an answer');
+
+/** What its owner answers. */
+const heads = {
+  whole: `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${CHUNK.length}`,
+  stream: 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked',
+  gone: 'HTTP/1.1 404 Not Found\r\ncontent-length: 0',
+  proof: 'HTTP/1.1 403 Forbidden\r\nx-node-refused: proof\r\ncontent-length: 0',
+  instance: 'HTTP/1.1 421 Misdirected Request\r\nx-node-refused: instance\r\ncontent-length: 0',
+};
+type Answer = keyof typeof heads;
+
+/** The way to an owner, on which only that happens which a connection may do (HX1). */
+class Line {
+  user: ConnectionUser | undefined;
+  isPaused = false;
+  /** Its answer has come whole: the connection is another's from then on. */
+  hasEnded = false;
+  wasTakenFromAnother = false;
+  isConnected = false;
+  answer: Answer | undefined;
+  isOver = false;
+
+  get connection(): HttpConnection {
+    return {
+      send: (_head: string, _body: unknown, user: ConnectionUser) => {
+        this.user = user;
+      },
+      pause: () => {
+        this.isPaused = true;
+      },
+      resume: () => {
+        this.isPaused = false;
+      },
+      destroy: () => {
+        this.wasTakenFromAnother ||= this.hasEnded;
+        this.isOver = true;
+      },
+    } as unknown as HttpConnection;
+  }
+
+  step(what: LineStep): void {
+    if (this.isOver || this.user === undefined) return;
+    if (what.does === 'connect') this.#connect();
+    else if (what.does === 'head' && this.isConnected && this.answer === undefined) {
+      this.answer = what.answer;
+      this.user.onHead(new ResponseHead(heads[what.answer]));
+    } else if (what.does === 'body' && this.answer !== undefined && !this.isPaused)
+      this.user.onBody(CHUNK, undefined);
+    else if (what.does === 'end' && this.answer !== undefined && !this.isPaused) {
+      this.hasEnded = true;
+      this.#over(() => this.user?.onEnd());
+    } else if (what.does === 'break')
+      this.#over(() => this.user?.onBroken(Object.assign(new Error('broken'), { code: what.code })));
+  }
+
+  #connect(): void {
+    if (this.isConnected) return;
+    this.isConnected = true;
+    this.user?.onConnected();
+  }
+
+  #over(tell: () => void): void {
+    this.isOver = true;
+    tell();
+  }
+}
+
+type LineStep =
+  | { readonly does: 'connect' | 'body' | 'end' }
+  | { readonly does: 'head'; readonly answer: Answer }
+  | { readonly does: 'break'; readonly code: string };
+
+/** A client, as the seam shows it (HS1). */
+class Client {
+  /** What it was told in the end: a status, a stream that was ended or cut, or that nobody has it. */
+  readonly told: string[] = [];
+  hasLeft = false;
+  isReading = true;
+  #status = 0;
+  #abort: (() => void) | undefined;
+  #drained: (() => void) | undefined;
+
+  reply(): HttpReply {
+    return {
+      send: (status: number) => this.told.push(String(status)),
+      stream: (status: number): HttpStream => {
+        this.#status = status;
+        return {
+          write: () => this.isReading,
+          onDrain: (listener: () => void) => {
+            this.#drained = listener;
+          },
+          end: () => this.told.push(`stream ${this.#status}`),
+          destroy: () => this.told.push('cut'),
+        } as unknown as HttpStream;
+      },
+      onAbort: (listener: () => void) => {
+        this.#abort = listener;
+      },
+    } as unknown as HttpReply;
+  }
+
+  get isOver(): boolean {
+    return this.hasLeft || this.told.length > 0;
+  }
+
+  leave(): void {
+    if (this.isOver) return;
+    this.hasLeft = true;
+    this.#abort?.();
+  }
+
+  read(isReading: boolean): void {
+    const isDrained = !this.isReading && isReading;
+    this.isReading = isReading;
+    if (isDrained && !this.isOver) this.#drained?.();
+  }
+}
+
+interface Exchange {
+  readonly node: string;
+  readonly isListening: boolean;
+  readonly client: Client;
+  readonly line: Line | undefined;
+}
+
+function nodes() {
+  const peers = new Map<string, Peer>();
+  const lines: Line[] = [];
+  const join = (name: string) => {
+    const way = { url: new URL('https://127.0.0.1:1'), tls: {}, headers: {} };
+    const peer = new Peer({ name, address: '127.0.0.1:1' } as Member, way);
+    peer.pool.take = () => {
+      const line = new Line();
+      lines.push(line);
+      return line.connection;
+    };
+    peers.set(name, peer);
+  };
+  for (const name of NODES) join(name);
+  const forwards = new Forwards({
+    cluster: { instance: 'self' },
+    reach: { sealed: { instanceOf: (id: string) => id } } as unknown as ForwardsOptions['reach'],
+    peers: { at: (name) => peers.get(name), watchOver: () => {}, onRefused: () => {} },
+    limits: { in_flight: IN_FLIGHT, sessions: STREAMS, body_bytes: 1_000 } as ForwardsOptions['limits'],
+  });
+  const exchanges: Exchange[] = [];
+  return {
+    exchanges,
+    peers,
+    ask(node: string, isListening: boolean) {
+      const client = new Client();
+      const request = {
+        method: isListening ? 'GET' : 'POST',
+        path: '/mcp',
+        query: '',
+        headers: { 'mcp-session-id': node },
+      } as unknown as HttpRequest;
+      const asked: Asked = {
+        context: new ExchangeContext(request, client.reply()),
+        envelope: undefined,
+        body: isListening ? undefined : Buffer.from('{}'),
+        gone: () => client.told.push('gone'),
+      };
+      const before = lines.length;
+      const isTaken = forwards.takeForSession(node, asked);
+      expect(isTaken).toBe(peers.has(node));
+      if (isTaken) exchanges.push({ node, isListening, client, line: lines[before] });
+    },
+    /** It is no member any more, and another process has its name. */
+    replace(node: string) {
+      peers.get(node)?.close();
+      join(node);
+    },
+  };
+}
+
+type Cluster = ReturnType<typeof nodes>;
+type Step =
+  | { readonly kind: 'ask'; readonly node: string; readonly isListening: boolean }
+  | { readonly kind: 'line'; readonly at: number; readonly step: LineStep }
+  | { readonly kind: 'leave'; readonly at: number }
+  | { readonly kind: 'read'; readonly at: number; readonly isReading: boolean }
+  | { readonly kind: 'replace'; readonly node: string };
+
+const at = fc.nat({ max: 7 });
+const node = fc.constantFrom(...NODES);
+const answer = fc.constantFrom(...(Object.keys(heads) as Answer[]));
+const code = fc.constantFrom('ECONNREFUSED', 'ECONNRESET');
+const lineStep: fc.Arbitrary<LineStep> = fc.oneof(
+  {
+    arbitrary: fc.record({ does: fc.constantFrom('connect' as const, 'connect' as const, 'body' as const) }),
+    weight: 6,
+  },
+  { arbitrary: fc.record({ does: fc.constant('head' as const), answer }), weight: 4 },
+  { arbitrary: fc.record({ does: fc.constant('end' as const) }), weight: 1 },
+  { arbitrary: fc.record({ does: fc.constant('break' as const), code }), weight: 1 },
+);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { arbitrary: fc.record({ kind: fc.constant('ask' as const), node, isListening: fc.boolean() }), weight: 3 },
+  { arbitrary: fc.record({ kind: fc.constant('line' as const), at, step: lineStep }), weight: 16 },
+  { arbitrary: fc.record({ kind: fc.constant('leave' as const), at }), weight: 1 },
+  { arbitrary: fc.record({ kind: fc.constant('read' as const), at, isReading: fc.boolean() }), weight: 1 },
+  { arbitrary: fc.record({ kind: fc.constant('replace' as const), node }), weight: 1 },
+);
+
+function take(cluster: Cluster, { ...now }: Step): void {
+  if (now.kind === 'ask') cluster.ask(now.node, now.isListening);
+  else if (now.kind === 'replace') cluster.replace(now.node);
+  else {
+    // Of those that are not over, as well as of those that are: nothing may come of it then.
+    const exchange = cluster.exchanges.at(-1 - now.at);
+    if (exchange === undefined) return;
+    if (now.kind === 'line') exchange.line?.step(now.step);
+    else if (now.kind === 'leave') exchange.client.leave();
+    else exchange.client.read(now.isReading);
+  }
+}
+
+const isOpen = ({ client }: Exchange) => !client.isOver;
+
+function check({ exchanges, peers }: Cluster): void {
+  for (const { client, line } of exchanges) {
+    expect(client.told.length, `${client.told}`).toBeLessThanOrEqual(client.hasLeft ? 0 : 1);
+    const [told] = client.told;
+    // Nothing more is wanted of an owner whose client has what it gets; and a client waits for nobody who has ended.
+    if (line !== undefined) expect(line.isOver).toBe(client.isOver);
+    expect(line?.wasTakenFromAnother ?? false).toBe(false);
+    if (told?.endsWith('200')) expect(line?.hasEnded).toBe(true);
+    // What may have been carried out is not said to be gone, and what was not sent is not said to have been.
+    if (told === '502') expect(line?.isConnected).toBe(true);
+    if (told === 'gone') expect(!line?.isConnected || line.answer === 'instance').toBe(true);
+  }
+  for (const isListening of [false, true]) {
+    const open = exchanges.filter((each) => isOpen(each) && each.isListening === isListening);
+    const total = isListening ? STREAMS : IN_FLIGHT;
+    expect(open.length).toBeLessThanOrEqual(total);
+    for (const [name, peer] of peers) {
+      const held = (isListening ? peer.streams : peer.places).held;
+      expect(held).toBeLessThanOrEqual(total / 2);
+      // Those that were asked of a process of that name before are over.
+      expect(held).toBe(open.filter((each) => each.node === name).length);
+    }
+  }
+}
+
+test('each request that is passed on ends once, with what is true of it, and leaves nothing behind (FW1, FW3, FWS1)', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
+      const cluster = nodes();
+      for (const each of steps) {
+        take(cluster, each);
+        check(cluster);
+      }
+      for (const name of NODES) cluster.replace(name);
+      check(cluster);
+      expect(cluster.exchanges.filter(isOpen)).toEqual([]);
+      for (const { places, streams, bytes, forwards } of cluster.peers.values())
+        expect([places.held, streams.held, bytes.held, forwards.size]).toEqual([0, 0, 0, 0]);
+      // All places are there again.
+      for (const name of NODES) cluster.ask(name, false);
+      expect(cluster.exchanges.filter(isOpen)).toHaveLength(NODES.length);
+    }),
+    { numRuns: 500 },
+  );
+});
