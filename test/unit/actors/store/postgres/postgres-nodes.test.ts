@@ -22,6 +22,8 @@ import {
   resultOf,
 } from '../../../../fixtures/store/store-conformance.ts';
 
+/** Of a reading on its way. */
+const A_MOMENT_MS = 2_000;
 /** Longer than what a clock has to be set by to be noticed. */
 const ANSWERED_AFTER_MS = 1_200;
 
@@ -229,6 +231,51 @@ test('a node that cannot reach the database knows its leases as lost before they
   expect(Number(last)).toBeGreaterThanOrEqual(Number(until));
   expect(Number(now)).toBeLessThan(Number(last));
   await sql(url, 'ALTER TABLE actor_gateway.node_away RENAME TO node');
+});
+
+test('how an event stands at one node another one can ask: its state, its attempts, and the rows of its journal', async () => {
+  const url = await server.newDatabase();
+  const [a, b] = await Promise.all([nodeOn(url, 'a'), nodeOn(url, 'b')]);
+  const ids = ['t:run \u{1f600}', 't:next', 't:other', 't:nobody'];
+  const [first = '', next = '', other = ''] = ids;
+  const asked = async () => {
+    const found = (await b.store.standings?.(ids)) ?? [];
+    return Object.fromEntries(found.map(({ id, ...standing }) => [id, standing]));
+  };
+  const turn = await appendClaimed(a.store, eventOf(first, 'k/1'));
+  await a.store.append([eventOf(next, 'k/1'), eventOf(other, 'k/2')]);
+  const waits = { state: 'queued', attempts: 0, steps: 0 };
+  expect(await asked()).toEqual({
+    [first]: { state: 'running', attempts: 1, steps: 0 },
+    [next]: waits,
+    [other]: waits,
+  });
+  const run = { kind: 'agent' as const, name: 'oncall', figures: '{}' };
+  await commitOne(a.store, resultOf(turn, 'checkpoint', { steps: ['1', '2'], run }));
+  expect((await asked())[first]).toMatchObject({ state: 'running', steps: 2 });
+  await commitOne(a.store, resultOf(turn, 'done', { steps: ['3'], isLast: true, run }));
+  expect(await asked()).toEqual({
+    [first]: { state: 'done', attempts: 1, steps: 3 },
+    [next]: waits,
+    [other]: waits,
+  });
+});
+
+test('what time it is the server says, whatever the clock of a node is set to (S8)', async () => {
+  const url = await server.newDatabase();
+  const { store } = await nodeOn(url, 'a');
+  const servers = async () => {
+    const [row] = await sql(url, 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now');
+    return Number(row?.now);
+  };
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 600_000 });
+  try {
+    const [before, now = 0, after] = [await servers(), store.now?.(), await servers()];
+    expect(now).toBeGreaterThan(before - A_MOMENT_MS);
+    expect(now).toBeLessThan(after + A_MOMENT_MS);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('a second node of one name is refused while the first one is there, and taken when that has ended', async () => {
