@@ -30,8 +30,6 @@ export default defineConfig({
     // apart.
     maxWorkers: Math.min(8, Math.max(3, 2 * availableParallelism())),
     allowOnly: false,
-    // What was found wrong is to be read whole.
-    chaiConfig: { truncateThreshold: 4_000 },
     sequence: { sequencer: SlowFirst },
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),

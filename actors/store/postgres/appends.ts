@@ -1,7 +1,10 @@
 // What comes from outside, appends and the ticks of schedules, in groups (group-commit.ts): each call by itself, so that those for which
 // there is no room are refused, and the others are taken, in the order in which they came.
+//
+// PGA1  a node that has lost its membership, since it cannot reach the database, says so soon: whoever sent an event may find another
+//       node. It would be told as much by the timeouts of statements, one after the other.
 
-import { type GatewayError, OverloadedError } from '../../errors.ts';
+import { type GatewayError, OverloadedError, StoreUnavailableError } from '../../errors.ts';
 import { appendedOf } from '../appended.ts';
 import type { Entered } from '../ledger.ts';
 import { storable } from '../storable.ts';
@@ -22,6 +25,8 @@ interface Call {
   readonly tick?: { readonly name: string; readonly at: number };
 }
 
+/** One that stood still for a moment is a member again within that. */
+const REJOINED_MS = 2_000;
 const NOTHING: readonly Appended[] = [];
 
 export class Appends {
@@ -63,6 +68,10 @@ export class Appends {
 
   /** Where nothing that is there decides what is taken of them all are sent at once. */
   async #run(calls: readonly Call[]): Promise<readonly (readonly Appended[] | GatewayError)[]> {
+    if (!(await this.#membership.isMemberWithin(REJOINED_MS)))
+      return calls.map(
+        () => new StoreUnavailableError('the database cannot be reached from this node; try again shortly'),
+      );
     const place = calls.some(({ tick }) => tick !== undefined) ? undefined : this.#room.placeAtOnce(calls);
     if (place === undefined) return this.#look(calls);
     try {

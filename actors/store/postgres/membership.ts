@@ -62,6 +62,20 @@ export class Membership implements ClusterMembership {
     return this.#isMember && this.#uptime() < this.#endsAt;
   }
 
+  /** Gives whether it is a member by then; one that has lost its membership may be about to begin anew. */
+  async isMemberWithin(timeoutMs: number): Promise<boolean> {
+    if (this.isMember) return true;
+    return new Promise((resolve) => {
+      const end = (isMember: boolean) => {
+        clearTimeout(timer);
+        stopWatching();
+        resolve(isMember);
+      };
+      const stopWatching = this.watch({ onJoined: () => end(true) });
+      const timer = setTimeout(() => end(false), timeoutMs);
+    });
+  }
+
   /** Of the server, as it was read last, and gone on with since. */
   get now(): number {
     const seen = this.#seen;

@@ -22,6 +22,8 @@ import {
   resultOf,
 } from '../../../../fixtures/store/store-conformance.ts';
 
+/** Less than what a statement on a dead line is waited for. */
+const REFUSED_WITHIN_MS = 4_000;
 /** Of a reading on its way. */
 const A_MOMENT_MS = 2_000;
 /** Longer than what a clock has to be set by to be noticed. */
@@ -231,6 +233,22 @@ test('a node that cannot reach the database knows its leases as lost before they
   expect(Number(last)).toBeGreaterThanOrEqual(Number(until));
   expect(Number(now)).toBeLessThan(Number(last));
   await sql(url, 'ALTER TABLE actor_gateway.node_away RENAME TO node');
+});
+
+test('a node whose line to the database is dead refuses events soon, and takes them again when the line is there (PGA1)', async () => {
+  const url = await server.newDatabase();
+  const relay = await startRelay({ port: server.port });
+  const { store, membership } = await nodeOn(url.replace(/:\d+\//, `:${relay.port}/`), 'a', {
+    node: { name: 'a', address: '', ttlMs: 800 },
+  });
+  relay.delay(20_000);
+  await vi.waitFor(() => expect(membership.isMember).toBe(false), { timeout: 3_000 });
+  const askedAtMs = performance.now();
+  await expect(store.append([eventOf('a:1')])).rejects.toThrow(StoreUnavailableError);
+  expect(performance.now() - askedAtMs).toBeLessThan(REFUSED_WITHIN_MS);
+  relay.delay(0);
+  relay.lead({ port: server.port });
+  await vi.waitFor(async () => void (await store.append([eventOf('a:2')])), { timeout: 20_000 });
 });
 
 test('how an event stands at one node another one can ask: its state, its attempts, and the rows of its journal', async () => {
