@@ -1,7 +1,7 @@
 // What comes from outside, appends and the ticks of schedules, in groups (group-commit.ts): each call by itself, so that those for which
 // there is no room are refused, and the others are taken, in the order in which they came.
 //
-// PGA1  a node that has lost its membership, since it cannot reach the database, says so soon: whoever sent an event may find another
+// PAP1  a node that has lost its membership, since it cannot reach the database, says so soon: whoever sent an event may find another
 //       node. It would be told as much by the timeouts of statements, one after the other.
 
 import { type GatewayError, OverloadedError, StoreUnavailableError } from '../../errors.ts';

@@ -235,7 +235,7 @@ test('a node that cannot reach the database knows its leases as lost before they
   await sql(url, 'ALTER TABLE actor_gateway.node_away RENAME TO node');
 });
 
-test('a node whose line to the database is dead refuses events soon, and takes them again when the line is there (PGA1)', async () => {
+test('a node whose line to the database is dead refuses events soon, and takes them again when the line is there (PAP1)', async () => {
   const url = await server.newDatabase();
   const relay = await startRelay({ port: server.port });
   const { store, membership } = await nodeOn(url.replace(/:\d+\//, `:${relay.port}/`), 'a', {
