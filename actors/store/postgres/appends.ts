@@ -25,8 +25,8 @@ interface Call {
   readonly tick?: { readonly name: string; readonly at: number };
 }
 
-/** One that stood still for a moment is a member again within that. */
-const REJOINED_MS = 2_000;
+/** A node that stood still for a moment is a member again within that. */
+const MEMBER_WITHIN_MS = 2_000;
 const NOTHING: readonly Appended[] = [];
 
 export class Appends {
@@ -68,7 +68,7 @@ export class Appends {
 
   /** Where nothing that is there decides what is taken of them all are sent at once. */
   async #run(calls: readonly Call[]): Promise<readonly (readonly Appended[] | GatewayError)[]> {
-    if (!(await this.#membership.isMemberWithin(REJOINED_MS)))
+    if (!(await this.#membership.isMemberWithin(MEMBER_WITHIN_MS)))
       return calls.map(
         () => new StoreUnavailableError('the database cannot be reached from this node; try again shortly'),
       );

@@ -222,7 +222,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ kind: fc.constant('replace' as const), node }), weight: 1 },
 );
 
-function take(cluster: Cluster, { ...now }: Step): void {
+function take(cluster: Cluster, now: Step): void {
   if (now.kind === 'ask') cluster.ask(now.node, now.isListening);
   else if (now.kind === 'replace') cluster.replace(now.node);
   else {
