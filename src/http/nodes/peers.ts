@@ -4,7 +4,9 @@
 // PRS1  a node that is no member any more is forgotten with all that was passed on to it. One that answers all the same has a moment to
 //       be one again: with a restart of the database, or on a machine that is busy, memberships end and nodes do not.
 // PRS2  a gateway that begins ends where a member refuses its proof; one that runs goes on, and says so once for each.
+// PRS3  whoever greets is known here before it is answered, as long as it is a member: it has clients as soon as it has its answers.
 
+import { setTimeout as elapse } from 'node:timers/promises';
 import type { Cluster, Member } from '../../../actors/cluster/cluster.ts';
 import type { NodeWays } from '../../../actors/cluster/node-ways.ts';
 import { NodeRefusedError } from '../../../actors/errors.ts';
@@ -40,7 +42,9 @@ export class Peers {
   readonly #refusing = new Set<string>();
   #unwatch = () => {};
   #checking: NodeJS.Timeout | undefined;
-  #refreshedAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | undefined;
+  /** By performance.now(). */
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: PeersOptions) {
     this.#options = options;
@@ -49,6 +53,8 @@ export class Peers {
   /** Greets those that are there, and from then on whoever comes. Rejects with NodeRefusedError (PRS2). */
   async begin(): Promise<void> {
     const { membership } = this.#options.cluster;
+    // Who became a member before this one could be greeted is found now, and who does so after that greets.
+    await this.#look();
     this.#unwatch = membership.watch({ onMembers: (members) => this.#onMembers(members) });
     this.#learn(membership.members);
     const refused = await Promise.all(
@@ -67,13 +73,11 @@ export class Peers {
     return this.#peers.get(instance);
   }
 
-  /** Somebody of whom nothing is known here has proven that it is a node: it is a member by now. */
+  /** Somebody of whom nothing is known here has proven that it is a node: resolves once it is found among the members (PRS3). */
   async meet(instance: string | undefined): Promise<void> {
-    if (instance === undefined || this.#peers.has(instance)) return;
-    const now = performance.now();
-    if (now - this.#refreshedAt < REFRESH_MS) return;
-    this.#refreshedAt = now;
-    await this.#options.cluster.membership.tellNow();
+    if (instance === undefined) return;
+    // A look that is under way may have begun before it was a member; the next one has not.
+    for (let looks = 0; looks < 2 && !this.#peers.has(instance); looks += 1) await this.#look();
   }
 
   /** To be called when something has been passed on: while something is under way its owner is looked after. */
@@ -97,6 +101,20 @@ export class Peers {
     clearInterval(this.#checking);
     for (const peer of this.#peers.values()) peer.close();
     this.#peers.clear();
+  }
+
+  /** Reads the members anew: one look for all that ask while it is due or under way, and one within REFRESH_MS. */
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookInTurn().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #lookInTurn(): Promise<void> {
+    await elapse(Math.max(0, this.#lookedAt + REFRESH_MS - performance.now()), undefined, { ref: false });
+    this.#lookedAt = performance.now();
+    await this.#options.cluster.membership.tellNow();
   }
 
   #learn(members: readonly Member[]): ReadonlySet<string> {
