@@ -1,13 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { atLength, endToEnd, testsApart, testsOnNodeHttp, turnOf } from './test/plan.ts';
+import { atLength, demandingTests, endToEnd, testsApart, testsOnNodeHttp, turnOf } from './test/plan.ts';
 
 const report = process.env.ACTOR_GATEWAY_TEST_REPORT;
 /** `npm test` leaves out what takes long, which `npm run test:long` runs, with the tests of HTTP on the other filling. */
 const { ACTOR_GATEWAY_TESTS: extent } = process.env;
 const long = atLength.map(endToEnd);
 const apart = testsApart();
+const demanding = demandingTests();
 
 /** As usual (larger and slower files first), but known slow ones before all others. */
 class SlowFirst extends BaseSequencer {
@@ -21,16 +22,15 @@ export default defineConfig({
   test: {
     // Real processes and sockets: give slow machines room, but let nothing hang for ever. Longer than any wait of the
     // fixtures, which say what they waited for.
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     teardownTimeout: 10_000,
     pool: 'forks',
-    // A file that runs programs keeps less than half a processor busy; the rest of the time it waits. Twice as many files as
-    // there are processors keep these busy. So no test may count on being alone: what is told apart by time lies seconds
-    // apart.
-    maxWorkers: Math.min(8, Math.max(3, 2 * availableParallelism())),
+    // A file that runs programs waits for a good part of its time: half as many files again as there are processors keep
+    // these busy. So no test may count on being alone: what is told apart by time lies seconds apart.
+    maxWorkers: Math.min(8, Math.max(2, Math.ceil(1.5 * availableParallelism()))),
     allowOnly: false,
-    sequence: { sequencer: SlowFirst },
+    sequence: { sequencer: SlowFirst, groupOrder: 1 },
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),
     // In this order, that of their names: what comes last is quick and fills all workers to the end.
@@ -38,16 +38,30 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'e2e, demanding',
+          include: extent === 'long' ? demanding.filter((file) => long.includes(file)) : demanding,
+          exclude: extent === 'whole' ? long : [],
+          maxWorkers: Math.min(4, availableParallelism()),
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'e2e',
           include: extent === 'long' ? long : ['test/e2e/**/*.test.ts'],
-          exclude: extent === 'whole' ? long : [],
+          exclude: extent === 'whole' ? [...long, ...demanding] : demanding,
         },
       },
       ...(extent === 'long'
         ? [
             {
               extends: true as const,
-              test: { name: 'e2e on node:http', include: testsOnNodeHttp(), env: { GATEWAY_HTTP: 'node' } },
+              test: {
+                name: 'e2e on node:http',
+                include: testsOnNodeHttp(),
+                env: { GATEWAY_HTTP: 'node' },
+              },
             },
           ]
         : [

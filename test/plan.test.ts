@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   atLength,
+  demandingTests,
   endToEnd,
   hasBothFillings,
   onOneFilling,
@@ -56,6 +57,19 @@ test('what runs a second time starts a gateway, or it would be the same twice', 
 test('a test whose fixtures tidy up at the end of a file has a process of its own', () => {
   expect(testsApart()).toContain(join('test', 'unit', 'actors', 'store', 'store-conformance.test.ts'));
   expect(testsApart()).not.toContain(join('test', 'unit', 'machines', 'policy.test.ts'));
+});
+
+test('tests with browsers, or with several gateways and a database, run with nothing else beside them', () => {
+  const demanding = demandingTests();
+  for (const name of [
+    'cluster/cluster',
+    'inspector/inspector',
+    'nodes/placement',
+    'tool-servers/browser-server-life',
+  ])
+    expect(demanding).toContain(endToEnd(name));
+  expect(demanding.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  expect(demanding.length).toBeLessThan(testsIn('test/e2e').length / 3);
 });
 
 test('the slowest tests begin first', () => {

@@ -221,6 +221,7 @@ export const atLength: readonly string[] = [
 const slow = [
   'whole/soak',
   'cluster/cluster',
+  'automation/every-chat',
   'flows/flow-killed-at-rows',
   'http/http-seam',
   'whole/conformance',
@@ -249,6 +250,35 @@ const slow = [
   'agents/agent-killed-at-rows',
   'agents/agent-runs-shuffled',
 ];
+
+/** What starts programs that keep a processor busy by themselves: a browser, or a database with several gateways. */
+const demandingFixtures = [
+  'tool-servers/browser.ts',
+  'tool-servers/browser-pages-client.ts',
+  'store/postgres-server.ts',
+].map((name) => join('test', 'fixtures', name));
+
+/** Busy by what they do, or held to promises in fractions of a second. */
+const demandingOtherwise = [
+  'automation/every-chat',
+  'automation/every-chat-operated',
+  'automation/every-repo-host-kept',
+  'cluster/cluster',
+  'cluster/cluster-at-length',
+  'stdio/gateway-stdio',
+  'stdio/gateway-stdio-clients',
+];
+
+/**
+ * End-to-end tests of which no more run beside each other than there are processors, and nothing else meanwhile: four at a time on two
+ * processors take longer than two after two, and miss deadlines that a machine with that much to do cannot keep.
+ */
+export function demandingTests(): string[] {
+  const named = new Set(demandingOtherwise.map(endToEnd));
+  return testsIn('test/e2e').filter(
+    (file) => named.has(file) || [...fixturesOf(file)].some((fixture) => demandingFixtures.includes(fixture)),
+  );
+}
 
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
 

@@ -127,4 +127,4 @@ test('on a full disk tools are served, webhooks get 503, and all goes on when th
   expect((await postHook(gateway.url, '/hooks/orders', { n: 2 })).status).toBe(202);
   await eventually(() => expect(handled).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }])), 20_000);
   await gateway.stop();
-}, 120_000);
+});

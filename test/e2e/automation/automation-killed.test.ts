@@ -110,4 +110,4 @@ test('seven ends of the process in a row are no fault of an agent that hangs: it
     };
     expect(deliveries).toMatchObject([{ state: 'done', attempts: 4, crashes: 3 }]);
   }, 30_000);
-}, 120_000);
+});

@@ -60,4 +60,4 @@ test('an agent that hangs leaves places for a schedule and for another trigger, 
   await eventually(() => expect(hanging.requests.length).toBe(count));
   // None was tried twice for having waited.
   expect(new Set(hanging.requests.map(({ body }) => body.conversation)).size).toBe(count);
-}, 60_000);
+});

@@ -70,7 +70,7 @@ test('what waits is told of, holds up nobody, outlives kill -9, and can be disca
   await eventually(async () => expect(await record('n1')).toMatchObject({ state: 'waiting' }));
   expect((await fetch(`${path('n1')}/discard`, { method: 'POST' })).status).toBe(200);
   expect(await record('n1')).toMatchObject({ state: 'ignored', waiting_for: null });
-}, 60_000);
+});
 
 test('who waits for the answer hears at once that it is parked, over HTTP and at the command line', async () => {
   const folder = temporaryFolder();
@@ -118,4 +118,4 @@ test('who waits for the answer hears at once that it is parked, over HTTP and at
   const top = await runMain(['top', '--once', '--url', url]);
   expect(top.stdout).toMatch(/deliveries: 3 waiting/);
   expect(top.stdout).toMatch(/^ *http:ask\/n1 waits for .*http:ask\/n1, until \S+Z$/m);
-}, 60_000);
+});

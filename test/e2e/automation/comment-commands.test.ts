@@ -257,7 +257,7 @@ test.concurrent('a review whose answer was lost is found again, also by the next
   const next = await startAutomation({ folder: gateway.folder });
   await eventually(async () => expect(await rows(next)).toMatchObject([{ state: 'done' }]), 60_000);
   expect(rest.reviews.get(REQUEST)).toMatchObject([{ state: 'CHANGES_REQUESTED' }]);
-}, 90_000);
+});
 
 test.concurrent('what is said of the own request of the token is a comment that says so', async () => {
   const setup = { config: { reviews: 'allow' }, commands: onOpened, program: await judging() };

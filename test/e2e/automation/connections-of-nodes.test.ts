@@ -175,4 +175,4 @@ test('a socket and a poller are each held by one of three gateways, and by anoth
     clearInterval(looking);
     await Promise.all([...gateways.values()].map((gateway) => gateway.stop('SIGKILL')));
   }
-}, 180_000);
+});

@@ -123,7 +123,7 @@ test('twelve events of 7 MB at a slow agent hold little memory, and arrive whole
   }
   expect(agent.waiting.most).toBeLessThanOrEqual(AT_ONCE);
   expect(mostBytes - before).toBeLessThan(330 * MB);
-}, 120_000);
+});
 
 test('a large delivery of a repository host reads as a small one does', async () => {
   const agent = await slowAgent();
@@ -169,7 +169,7 @@ test('a large delivery of a repository host reads as a small one does', async ()
   }
   expect(large).toEqual(small);
   expect(large.event.context).toMatchObject({ 'repo.pr.number': 7, 'repo.pr.title': 'A change' });
-}, 60_000);
+});
 
 test('what is large and no JSON is refused where it says so, and text where it does not', async () => {
   const agent = await slowAgent();
@@ -195,4 +195,4 @@ test('what is large and no JSON is refused where it says so, and text where it d
   await eventually(() => expect(agent.heard.length).toBe(1));
   agent.heard[0]?.answer();
   expect(JSON.parse(agent.heard[0]?.body.toString() ?? '')).toMatchObject({ input: broken });
-}, 60_000);
+});

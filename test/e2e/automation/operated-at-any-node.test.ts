@@ -148,4 +148,4 @@ test('a run whose gateway stands still is not said to be cancelled (CAN1)', asyn
     const run = (await (await fetch(runPath(two, id))).json()) as { state: string };
     expect(run.state).toBe('cancelled');
   });
-}, 60_000);
+});

@@ -71,4 +71,4 @@ test('a platform sees the pace and the order of one gateway, and another one goe
   say(2);
   await answered();
   await Promise.all(gateways.map((gateway) => gateway.stop()));
-}, 120_000);
+});

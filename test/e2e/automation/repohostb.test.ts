@@ -84,4 +84,4 @@ test('a hook that the host has switched off is switched on, and what failed is a
   expect(gateway.text()).toContain('a hook is switched off');
   expect(gateway.text()).not.toContain(access.token);
   expect(gateway.text()).not.toContain(access.secret);
-}, 30_000);
+});

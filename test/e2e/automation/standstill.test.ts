@@ -93,4 +93,4 @@ test('per conversation nothing is seen after a later one when a gateway stands s
   }
   expect(older).toEqual([]);
   await Promise.all([one.stop(), two.stop()]);
-}, 120_000);
+});

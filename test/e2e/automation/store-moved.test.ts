@@ -163,7 +163,7 @@ test('a store is moved from a file into PostgreSQL and back, and the gateway goe
     expect(await get(`/runs/${encodeURIComponent(run)}`)).toMatchObject({ state: 'done' }),
   );
   await gateway.stop();
-}, 120_000);
+});
 
 /** A store of so many events, each with a body of so many bytes. */
 async function largeExport(path: string, events: number, bytes: number): Promise<void> {
@@ -235,7 +235,7 @@ test('an import that is killed or ended in its middle leaves the store as empty 
           code: 0,
         });
     }
-}, 120_000);
+});
 
 test.runIf(process.platform === 'linux')(
   'a disk without room for the file is said, and nothing is left on it (MVW1)',

@@ -43,4 +43,4 @@ test('what the first hour types works, and shows what it should (FH1)', async ()
   const typed = (text: string) => text.match(/(?<=^```sh\n)[\s\S]*?(?=^```$)/gm) ?? [];
   for (const lines of typed(stdout)) expect(page).toContain(lines);
   expect(lstatSync(join(folder, '.gateway')).isDirectory()).toBe(true);
-}, 180_000);
+});

@@ -115,7 +115,7 @@ test('it runs once, every node answers with it, and after kill -9 of its node an
   await eventually(() => expect(processesOf('mark-kill')).toEqual([next]));
   await Promise.all(others.map((node) => node.stop()));
   await eventually(() => expect(processesOf('mark-kill')).toEqual([]));
-}, 60_000);
+});
 
 test('a node that stops gives it up at once, and calls under way are answered', async () => {
   const nodes = await nodesOf(['a', 'b'], 'mark-term');
@@ -132,7 +132,7 @@ test('a node that stops gives it up at once, and calls under way are answered', 
   expect(next).not.toBe(first);
   expect(processesOf('mark-term')).toEqual([next]);
   expect(await other.stop()).toBe(0);
-}, 60_000);
+});
 
 test('a node that stood still longer than its lease ends what it ran as soon as it goes on, and sends calls to the new one', async () => {
   const nodes = await nodesOf(['a', 'b'], 'mark-halt');
@@ -152,7 +152,7 @@ test('a node that stood still longer than its lease ends what it ran as soon as 
   await eventually(() => expect(processesOf('mark-halt')).toEqual([next]));
   expect(await eventually(() => pidAt(holder), 10_000)).toBe(next);
   await Promise.all(nodes.map((node) => node.stop()));
-}, 60_000);
+});
 
 test('without the database it ends before its lease does, calls say why, and with the database it runs again', async () => {
   const nodes = await nodesOf(['a', 'b'], 'mark-away', {
@@ -168,4 +168,4 @@ test('without the database it ends before its lease does, calls say why, and wit
   expect(next).not.toBe(first);
   expect(await eventually(() => pidAt(nodes[0] as Node), 20_000)).toBe(next);
   await Promise.all(nodes.map((node) => node.stop()));
-}, 90_000);
+});

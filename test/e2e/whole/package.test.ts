@@ -25,7 +25,7 @@ beforeAll(async () => {
   const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${stdout.trim()}`];
   const { stdout: out, stderr } = await run('npm', install, { cwd: app });
   said = out + stderr;
-}, 180_000);
+});
 
 function bytesIn(folder: string): number {
   const sizes = readdirSync(folder, { recursive: true }).map((name) => {

@@ -127,7 +127,7 @@ test('what ends the process is given up after a bounded number of times, and not
     }),
     { numRuns: 12 },
   );
-}, 120_000);
+});
 
 test('what ends the process even while it is given up is dead at a start soon after (CS1)', async () => {
   const file = join(folder, 'given-up.db');
@@ -188,7 +188,7 @@ test('where something else ends the process a hundred times nothing is given up 
     }),
     { numRuns: 3 },
   );
-}, 120_000);
+});
 
 test('nor what takes longer than the process ever lasts that night', async () => {
   const kills = fc.array(fc.integer({ min: 100, max: 60_000 }), { minLength: 100, maxLength: 100 });
@@ -203,4 +203,4 @@ test('nor what takes longer than the process ever lasts that night', async () =>
     }),
     { numRuns: 3 },
   );
-}, 120_000);
+});

@@ -253,4 +253,4 @@ test('in the end there is one answer, or word that there is none, and no draft i
       ],
     ],
   });
-}, 120_000);
+});

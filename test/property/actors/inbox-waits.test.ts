@@ -171,11 +171,11 @@ test('every run goes on from what it had kept, is woken once at each wait, and c
     fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(triedInMemory, list, happens)),
     { numRuns: 40 },
   );
-}, 120_000);
+});
 
 test('and so it does on the embedded store', async () => {
   await fc.assert(
     fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(triedOnEngine, list, happens)),
     { numRuns: 30 },
   );
-}, 120_000);
+});

@@ -211,7 +211,7 @@ test('every accepted event ends exactly once, in order, and no two of one key ev
     }),
     { numRuns: 60 },
   );
-}, 120_000);
+});
 
 test('the same over the embedded store itself: everything ends once and in order, over drains and new starts', async () => {
   const folder = storeFolder();
@@ -250,7 +250,7 @@ test('the same over the embedded store itself: everything ends once and in order
   }
   expect(work.overlaps).toEqual([]);
   await store.close();
-}, 60_000);
+});
 
 test.each(['appended', 'accepted'] as const)(
   'a burst of 1,000 messages to 100 conversations, %s, keeps their order, with bounded claims, runs and actors (A8)',
@@ -314,4 +314,4 @@ test('conversations whose handlers never end hold up no other, as long as there 
     ),
     { numRuns: 40 },
   );
-}, 60_000);
+});

@@ -92,7 +92,7 @@ test('they are those of croner, but for the days on which clocks change (CI3)', 
     { numRuns: 300 },
   );
   expect(compared).toBeGreaterThan(150);
-}, 120_000);
+});
 
 // Where the clocks change by one hour, and not at midnight, all of it can be held against node-schedule.
 const changes = [
@@ -119,7 +119,7 @@ test('they are those of node-schedule where clocks change by an hour', () => {
     }),
     { numRuns: 60 },
   );
-}, 120_000);
+});
 
 /** What the words about changes say, local minute by local minute: `before` and `after` are the offsets around one. */
 function byTheWords(zone: string, change: number, minutes: readonly number[], hours: readonly number[]) {
@@ -165,7 +165,7 @@ test('around a change of the clocks they are what the words about it say, in eve
     }),
     { numRuns: 200 },
   );
-}, 120_000);
+});
 
 test('from wherever one begins, they are the same', () => {
   fc.assert(
@@ -178,7 +178,7 @@ test('from wherever one begins, they are the same', () => {
     }),
     { numRuns: 300 },
   );
-}, 120_000);
+});
 
 test('the last of a span are the end of all of them', () => {
   fc.assert(
@@ -203,4 +203,4 @@ test('the last of a span are the end of all of them', () => {
     ),
     { numRuns: 100 },
   );
-}, 120_000);
+});

@@ -120,4 +120,4 @@ test('a path is what its open triggers make of it', async () => {
     ),
     { numRuns: 100 },
   );
-}, 60_000);
+});

@@ -54,15 +54,15 @@ async function tryEngine(rehearses: boolean, kinds: typeof exactSteps, numRuns: 
 
 test('whatever is done to the engine in whatever order, it is in the state the contract says', async () => {
   await tryEngine(false, exactSteps, 60);
-}, 120_000);
+});
 
 test('and so it is when each of its transactions has failed once before', async () => {
   await tryEngine(true, exactSteps, 60);
-}, 120_000);
+});
 
 test('and with a clock that is set forward and back in between', async () => {
   await tryEngine(true, clockSetSteps, 40);
-}, 120_000);
+});
 
 test('and so is the store in its worker', async () => {
   await fc.assert(
@@ -86,4 +86,4 @@ test('and so is the store in its worker', async () => {
     }),
     { numRuns: 15 },
   );
-}, 120_000);
+});

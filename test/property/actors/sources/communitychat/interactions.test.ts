@@ -311,4 +311,4 @@ test('each interaction is acknowledged in time, and what is said of it stands on
     ),
     { numRuns: 20, examples: doubts.map((each): [Happening[]] => [[...each]]) },
   );
-}, 30_000);
+});

@@ -39,4 +39,4 @@ test('a further kind of work goes on from its checkpoints and waits over kill -9
   );
   expect(records).toHaveLength(5);
   bundle.remove();
-}, 60_000);
+});

@@ -163,7 +163,7 @@ test('lists of 100,000 runs and approvals take milliseconds, whatever they are a
   });
   for (const ms of Object.values(took)) expect(ms).toBeLessThan(100);
   await store.close();
-}, 60_000);
+});
 
 test('an approval that no version wrote is left out of lists, which is said, and texts are stored as they can be', async () => {
   const file = newFile();
