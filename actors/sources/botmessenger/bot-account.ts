@@ -114,9 +114,12 @@ export class BotAccount {
     const isUnused = commands.length === 0 && this.#menu === undefined && !this.#hadMenu;
     // A menu that was made elsewhere is left alone by a bot without commands.
     if (menu === this.#menu || isUnused) return;
+    // Noted before it can be shown, and until it surely is not any more: a process that ends meanwhile must not leave a menu
+    // that later ones take for somebody else's.
+    if (commands.length > 0) await store.put(MENUS, this.name, menu);
     await api.call('setMyCommands', { commands }, { signal });
     this.#menu = menu;
-    await store.put(MENUS, this.name, menu);
+    if (commands.length === 0) await store.put(MENUS, this.name, menu);
   }
 
   async noteMigration({ from, to }: Migration, triggers: readonly BotMessengerTrigger[]): Promise<void> {

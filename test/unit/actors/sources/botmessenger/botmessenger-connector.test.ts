@@ -225,6 +225,20 @@ describe('the menu', () => {
     expect(platform.called('setMyCommands', foreign)).toEqual([]);
     expect(foreign.menu).toEqual(deploy);
   });
+
+  test('is taken away, too, where the process that had it shown ended before it was told so', async () => {
+    const bot = platform.addBot('a_bot');
+    platform.faults.plan('setMyCommands', { kind: 'hang after' });
+    const close = await open(bot, deploy);
+    await eventually(() => expect(bot.menu).toEqual(deploy));
+    await close();
+    platform.faults.plan('setMyCommands', { kind: 'hang after' });
+    const again = await open(bot);
+    await eventually(() => expect(bot.menu).toEqual([]));
+    await again();
+    await open(bot);
+    await eventually(() => expect(platform.called('setMyCommands', bot)).toHaveLength(3));
+  });
 });
 
 test('a webhook that is set is taken away without what waits for it', async () => {
