@@ -10,7 +10,13 @@ import { join } from 'node:path';
 import { type ChildRecord, parseRecord, recordText } from './child-record.ts';
 import { type SweptChild, sweepMarked } from './end-marked.ts';
 import { isGroupGone, signalGroup } from './process-group.ts';
-import { isAlive, isStartedSince, type ProcessIdentity, startTimeOf } from './process-identity.ts';
+import {
+  isAlive,
+  isStartedSince,
+  type ProcessIdentity,
+  startTimeIn,
+  startTimeOf,
+} from './process-identity.ts';
 import { membersOf, statOf } from './process-stat.ts';
 import { isLeftUnfinished, replaceFile } from './small-file.ts';
 import { makeStateFolder } from './state-folder-access.ts';
@@ -141,7 +147,8 @@ export class ChildRecords {
  */
 function isSameGroup({ pid, startTime }: ProcessIdentity): boolean {
   if (startTime === undefined || statOf(process.pid)?.group === pid) return false;
-  if (statOf(pid) !== undefined) return startTimeOf(pid) === startTime;
+  const leader = statOf(pid);
+  if (leader !== undefined) return startTimeIn(leader) === startTime;
   const members = membersOf(pid) ?? [];
   return (
     members.length > 0 &&

@@ -9,7 +9,7 @@
 
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { MARK_VARIABLE, type OwnerMark, parseMarks } from './owner-mark.ts';
-import { type ProcessIdentity, startTimeOf } from './process-identity.ts';
+import { type ProcessIdentity, startTimeIn } from './process-identity.ts';
 import { isZombie, statOf } from './process-stat.ts';
 
 const TICK_MS = 1_000;
@@ -139,12 +139,12 @@ async function readMarks(
     const marks = parseMarks(valueIn(environment) ?? '');
     if (marks.length === 0) return undefined;
     const stat = statOf(Number(pid));
-    const startTime = startTimeOf(Number(pid));
-    if (stat === undefined || isZombie(stat) || startTime === undefined) return undefined;
+    if (stat === undefined || isZombie(stat)) return undefined;
     // The file is of the process it was opened for: as long as there is something to read in it that one lives, and the
     // pid is still its own.
     const { bytesRead } = await file.read(piece, 0, 1, 0);
-    return bytesRead === 0 ? undefined : { pid: Number(pid), startTime, group: stat.group, marks };
+    if (bytesRead === 0) return undefined;
+    return { pid: Number(pid), startTime: startTimeIn(stat), group: stat.group, marks };
   } catch {
     // Gone, or another user's.
     return undefined;

@@ -2,7 +2,7 @@
 // and the boot it belongs to is not. Whoever ends a process by a pid from a file checks this first (A5).
 
 import { readFileSync } from 'node:fs';
-import { isZombie, statOf } from './process-stat.ts';
+import { isZombie, type ProcessStat, statOf } from './process-stat.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -15,9 +15,13 @@ let bootId: string | undefined;
 /** When the process started, as opaque text that is equal only for the very same process. */
 export function startTimeOf(pid: number): string | undefined {
   const stat = statOf(pid);
-  if (stat === undefined) return undefined;
+  return stat === undefined ? undefined : startTimeIn(stat);
+}
+
+/** The same of what has been read: whoever reads a second time may find nothing, or another process. */
+export function startTimeIn({ startTicks }: ProcessStat): string {
   bootId ??= readBootId();
-  return `${bootId}/${stat.startTicks}`;
+  return `${bootId}/${startTicks}`;
 }
 
 export function identityOf(pid: number): ProcessIdentity {
@@ -39,7 +43,7 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
   const stat = statOf(pid);
   if (stat === undefined) return pidExists(pid);
   if (isZombie(stat)) return false;
-  return startTime === undefined || startTime === startTimeOf(pid);
+  return startTime === undefined || startTime === startTimeIn(stat);
 }
 
 function pidExists(pid: number): boolean {

@@ -108,10 +108,12 @@ describe('over HTTP', () => {
     expect(refused).toMatchObject({ status: 403, json: { approval: { id, state: 'pending' } } });
     const denied = await post(`/approvals/${id}/deny`, { by: '@ben', comment: 'not now' });
     expect(denied).toMatchObject({ status: 200, json: { state: 'denied', operator: 'anonymous' } });
-    const line = gateway
-      .logs()
-      .find(({ msg, approval }) => msg === 'an approval is decided' && approval === id);
-    expect(line).toMatchObject({ run, by: '@ben', via: 'api', operator: 'anonymous', state: 'denied' });
+    await eventually(() => {
+      const line = gateway
+        .logs()
+        .find(({ msg, approval }) => msg === 'an approval is decided' && approval === id);
+      expect(line).toMatchObject({ run, by: '@ben', via: 'api', operator: 'anonymous', state: 'denied' });
+    });
     expect(await ended(run)).toMatchObject({ answer: 'Denied by @ben: not now' });
     expect(timesDone('two')).toBe(0);
   });
