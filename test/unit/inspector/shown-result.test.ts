@@ -41,11 +41,24 @@ test.each([
   [image('text/html', 'aGk=')],
   [image('image/png" onerror="x', 'aGk=')],
   [image('image/png', 'a"b')],
+  [image('image/png', 'a=b=')],
+  [image('image/png', 'ab===')],
+  [image('image/png', '==')],
   [image('image/png', '')],
   [image('image/png', undefined)],
   [image(5, 'aGk=')],
 ])('what is no picture of a type that browsers show is told of and not shown: %j (SRS2)', (part) => {
   expect(shown({ content: [part] }).parts).toEqual([{ kind: 'note', text: expect.any(String) }]);
+});
+
+test('a picture is shown whatever its padding, and as large as may be (SRS2)', () => {
+  const most = 'A'.repeat(8_000_000);
+  for (const data of ['YQ==', 'YWI=', 'YWJj', most])
+    expect(shown({ content: [image('image/png', data)] }).parts).toEqual([
+      { kind: 'image', type: 'image/png', data },
+    ]);
+  const [part] = shown({ content: [image('image/png', `${most.slice(1)}"`)] }).parts;
+  expect(part?.kind).toBe('note');
 });
 
 test('many parts, long texts and large pictures are cut, and that is told (SRS1)', () => {
