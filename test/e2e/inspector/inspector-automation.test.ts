@@ -20,7 +20,7 @@ import { ask } from '../../fixtures/clients/api-client.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { FeedReader } from '../../fixtures/gateway/inspector-feed.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
-import { watchTasks } from '../../fixtures/tool-servers/longest-task.ts';
+import { watchPage } from '../../fixtures/tool-servers/watched-page.ts';
 
 const env = { HOOK_SECRET: SECRET };
 const KEY_FIELD = 'customer';
@@ -282,16 +282,6 @@ describe('triggers in the inspector', () => {
   });
 });
 
-/** Run in the page: the most rows in the document since it began. */
-const beginWatching = `
-  globalThis.watched = { mostRows: 0 };
-  const look = () => {
-    watched.mostRows = Math.max(watched.mostRows, document.querySelectorAll('.row').length);
-    requestAnimationFrame(look);
-  };
-  look();
-`;
-
 /** Of a process, in MB. */
 function memoryOf(pid: number): number {
   const [, kb = ''] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
@@ -319,8 +309,7 @@ describe('a burst of events to many conversations', () => {
     await page.goto(`${gateway.url}/inspector`);
     await post(gateway, 'first', 'event');
     await unfold(page, 'conversations');
-    await page.evaluate(beginWatching);
-    const longestTaskMs = await watchTasks(page);
+    const watched = await watchPage(page);
     const cdp = await page.context().newCDPSession(page);
     const usedMb = async () => {
       await cdp.send('HeapProfiler.collectGarbage');
@@ -339,10 +328,10 @@ describe('a burst of events to many conversations', () => {
       expect(json.triggers.orders).toMatchObject({ state: 'open', handled: EVENTS + 1, failed: 0 });
       expect(json.deliveries).toMatchObject({ queued: 0, running: 0, retrying: 0, held: 0, dead: 0 });
     }, 60_000);
-    const watched = await page.evaluate<{ mostRows: number }>('watched');
-    expect(watched.mostRows).toBeGreaterThan(20);
-    expect(watched.mostRows).toBeLessThan(MAX_ROWS);
-    expect(await longestTaskMs()).toBeLessThan(MAX_TASK_MS);
+    const { mostRows, longestTaskMs } = await watched();
+    expect(mostRows).toBeGreaterThan(20);
+    expect(mostRows).toBeLessThan(MAX_ROWS);
+    expect(longestTaskMs).toBeLessThan(MAX_TASK_MS);
     expect((await usedMb()) - before.page).toBeLessThan(MAX_PAGE_MB);
     expect(memoryOf(gateway.pid) - before.gateway).toBeLessThan(MAX_GATEWAY_MB);
     expect(feed.reader.text.length / 2 ** 20).toBeLessThan(MAX_FEED_MB);

@@ -12,7 +12,7 @@ import { recordText } from '../../../../actors/state/child-record.ts';
 import { ChildRecords } from '../../../../actors/state/child-records.ts';
 import { isGroupRunning } from '../../../../actors/state/process-group.ts';
 import { identityOf } from '../../../../actors/state/process-identity.ts';
-import { isZombie, statOf } from '../../../../actors/state/process-stat.ts';
+import { statOf } from '../../../../actors/state/process-stat.ts';
 
 const read = vi.hoisted(() => ({ on: (_pid: number) => {} }));
 vi.mock('../../../../actors/state/process-stat.ts', async (original) => {
@@ -81,7 +81,7 @@ test('a group is ended at whichever look at its leader that is reaped', async ()
     const text = recordText({ child: leader, server: 'stubborn', owner: dead });
     writeFileSync(join(stateDir, 'children', `${leader.pid}-a.json`), text);
     process.kill(leader.pid, 'SIGKILL');
-    await vi.waitFor(() => expect(isZombie(statOf(leader.pid) as never)).toBe(true), 5_000);
+    await vi.waitFor(() => expect(statOf(leader.pid)?.state).toBe('Z'), 5_000);
   }
   read.on = (pid) => {
     const of = reads.get(pid);
