@@ -11,6 +11,7 @@
 
 import manifest from '../package.json' with { type: 'json' };
 import { ApiAnswer } from './api-answer.ts';
+import type { Fetch } from './checked-fetch.ts';
 import { nextAddress } from './redirect.ts';
 import { RequestEnd } from './request-end.ts';
 import { connectionFault, RequestFault } from './request-fault.ts';
@@ -34,6 +35,8 @@ export interface HttpApiOptions {
   readonly redirects?: 'never' | 'same-origin';
   /** Taken out of every answer: what is sent in headers, addresses or bodies and must be seen nowhere. */
   readonly secrets?: readonly string[];
+  /** Sends each request, of a redirect too. @default fetch */
+  readonly fetch?: Fetch;
 }
 
 export interface ApiRequest {
@@ -83,6 +86,7 @@ export class HttpApi {
     const { method = 'GET', timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS, maxAnswerBytes } = request;
     const { headers, body } = this.#contentOf(request);
     const follows = this.#options.redirects === 'same-origin';
+    const send = this.#options.fetch ?? fetch;
     const isWrite = method !== 'GET' && method !== 'HEAD';
     let url = this.#addressOf(request);
     const end = new RequestEnd(timeoutMs, request.signal);
@@ -93,7 +97,7 @@ export class HttpApi {
         endWhatIsOver();
         end.signal.throwIfAborted();
         wasBegun = true;
-        response = await fetch(url, { method, headers, body, redirect: 'manual', signal: end.signal });
+        response = await send(url, { method, headers, body, redirect: 'manual', signal: end.signal });
         const next = follows ? nextAddress(response, { from: url, isWrite, count }) : undefined;
         if (next === undefined) return await this.#read(response, maxAnswerBytes);
         await response.body?.cancel();

@@ -18,7 +18,9 @@ export type FaultKind =
   /** The answer is larger than what is read. */
   | 'too-large'
   /** The host sent the request on to where it must not go. `code` says why. */
-  | 'redirected';
+  | 'redirected'
+  /** The address is one that the request must not connect to. */
+  | 'forbidden';
 
 export interface FaultDetails {
   readonly kind: FaultKind;

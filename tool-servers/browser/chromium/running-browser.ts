@@ -8,8 +8,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, BrowserContext, CDPSession } from 'playwright-core';
+import { refusalOf } from '../../../rest/address-check.ts';
 import { ToolError } from '../../tool-error.ts';
-import { refusalOf } from '../network/address-check.ts';
 import { LoopbackProxy, type Trouble } from '../network/loopback-proxy.ts';
 import type { BrowserOptions } from '../options.ts';
 import { browserUser } from './browser-user.ts';

@@ -2,9 +2,9 @@
 
 import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { refusalOf } from '../../../../tool-servers/browser/network/address-check.ts';
-import { isBlockedPort } from '../../../../tool-servers/browser/network/blocked-ports.ts';
-import { destinationOf, RefusedError } from '../../../../tool-servers/browser/network/destination.ts';
+import { refusalOf } from '../../../../rest/address-check.ts';
+import { isBlockedPort } from '../../../../rest/blocked-ports.ts';
+import { destinationOf, RefusedError } from '../../../../rest/destination.ts';
 
 describe('the address check', () => {
   test.each([

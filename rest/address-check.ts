@@ -1,9 +1,9 @@
-// Whether a page may connect to an address. Names are no use for that: the same name may mean another machine a second
-// later, so it is the address that is looked at, the very one that is connected to afterwards.
+// Which addresses a connection may lead to, where somebody else has chosen the destination: a page, a value in a url.
+// Addresses are checked and not names, since a name may resolve to another machine a second later.
 //
-// 1. Only public unicast addresses pass; what this table does not know does not pass.
-// 2. An IPv6 address that carries an IPv4 address is judged by both where it leads there (mapped, NAT64), and refused
-//    where nobody uses it any more (6to4, Teredo, compatible).
+// 1. Public unicast addresses are allowed, and unknown ranges are not.
+// 2. An IPv6 address that carries an IPv4 address is judged by that address where it leads there (mapped, NAT64), and refused
+//    where it is obsolete (6to4, Teredo, compatible).
 
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
@@ -23,7 +23,7 @@ const WORDS: Readonly<Record<string, string>> = {
   broadcast: 'the broadcast address',
 };
 
-/** Why no page may connect to `address`, in words that follow "is"; undefined when it may. */
+/** Returns why `address` is forbidden, in words that follow "is"; undefined where it is allowed. */
 export function refusalOf(address: string): string | undefined {
   let parsed: ipaddr.IPv4 | ipaddr.IPv6;
   try {

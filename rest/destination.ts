@@ -1,5 +1,7 @@
-// Where a connection for the page goes: its name is resolved once, every address is checked, and only these addresses are
-// connected to. A name that also has a forbidden address is refused whole: that is how rebinding begins.
+// Resolves the destination of a connection, and checks it.
+//
+// A name is resolved once, every address is checked, and the connection uses these addresses alone. A name with any forbidden
+// address is refused: DNS rebinding begins with such a name.
 
 import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -8,7 +10,7 @@ import { isBlockedPort } from './blocked-ports.ts';
 
 const LOOKUP_MS = 10_000;
 
-/** Why no page may connect to an address, in words that follow "is"; undefined when it may. */
+/** Returns why a connection to an address is forbidden, in words that follow "is"; undefined where it is allowed. */
 export type Refusal = (address: string) => string | undefined;
 
 /** All addresses of a name. */
@@ -17,7 +19,7 @@ export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 /** The addresses that the system knows, its hosts file included. */
 export const resolveBySystem: Resolve = (name) => promisify(lookup)(name, { all: true, verbatim: true });
 
-/** A connection that was not made because it is not allowed; `message` says why. */
+/** A connection that is forbidden; the message has the reason. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
@@ -31,7 +33,7 @@ export interface Destination {
 
 /**
  * @param host a name, or an address; IPv6 with or without brackets
- * @throws RefusedError when no page may go there; the resolver's error when the name has no address
+ * @throws RefusedError for a forbidden destination; the resolver's error for a name without an address
  */
 export async function destinationOf(
   host: string,
@@ -42,9 +44,9 @@ export async function destinationOf(
   if (isBlockedPort(port)) throw new RefusedError(`browsers do not open port ${port}`);
   const name = host.replace(/^\[(.*)\]$/, '$1');
   // RFC 6761: there are no such names, so that nobody is asked. The browser's own calls home are sent there.
-  if (name.endsWith('.invalid')) throw new Error('the name has no address');
+  if (name.endsWith('.invalid')) throw noAddress();
   const addresses = await withinTime(resolve(name));
-  if (addresses.length === 0) throw new Error('the name has no address');
+  if (addresses.length === 0) throw noAddress();
   for (const { address } of addresses) {
     const reason = refusal(address);
     if (reason === undefined) continue;
@@ -62,10 +64,17 @@ export async function destinationOf(
   };
 }
 
+function noAddress(): Error {
+  return Object.assign(new Error('the name has no address'), { code: 'ENOTFOUND' });
+}
+
 async function withinTime<T>(looking: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('looking up the name took too long')), LOOKUP_MS);
+    timer = setTimeout(
+      () => reject(Object.assign(new Error('looking up the name took too long'), { code: 'EAI_AGAIN' })),
+      LOOKUP_MS,
+    );
   });
   try {
     return await Promise.race([looking, late]);

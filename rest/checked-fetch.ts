@@ -1,0 +1,88 @@
+// A `fetch` for addresses that other people have chosen: it connects to public addresses alone.
+//
+// CF1  a name is resolved once for each request, every address is checked, and the connection goes to a checked one. An answer
+//      of the DNS that changes between check and connection has no effect.
+// CF2  no connection is reused, and no redirect is followed.
+
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { Readable } from 'node:stream';
+import { destinationOf, type Refusal, RefusedError, type Resolve, resolveBySystem } from './destination.ts';
+import { RequestFault } from './request-fault.ts';
+import { endWhatIsOver } from './standstill.ts';
+
+/** The part of `fetch` that `HttpApi` uses. */
+export type Fetch = (url: URL, request: FetchRequest) => Promise<Response>;
+
+export interface FetchRequest {
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: string | null;
+  readonly redirect: 'manual';
+  readonly signal: AbortSignal;
+}
+
+/** Returns a `fetch` that rejects with a RequestFault of kind `forbidden` for a destination that `refusal` refuses. */
+export function checkedFetch(refusal: Refusal, resolve: Resolve = resolveBySystem): Fetch {
+  return async (url, request) => {
+    const { hostname, protocol, port } = url;
+    const usedPort = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+    try {
+      const { lookup } = await unlessAborted(
+        destinationOf(hostname, usedPort, refusal, resolve),
+        request.signal,
+      );
+      endWhatIsOver();
+      request.signal.throwIfAborted();
+      return await exchange(url, request, lookup);
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      throw new RequestFault(`no connection to ${url.host}: ${error.message}`, {
+        kind: 'forbidden',
+        mayHaveArrived: false,
+      });
+    }
+  };
+}
+
+type Lookup = Awaited<ReturnType<typeof destinationOf>>['lookup'];
+
+function exchange(
+  url: URL,
+  { method, headers, body, signal }: FetchRequest,
+  lookup: Lookup,
+): Promise<Response> {
+  const start = url.protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const request = start(url, {
+      ...{ method, signal, lookup, agent: false },
+      headers: { 'accept-encoding': 'identity', ...Object.fromEntries(headers) },
+    });
+    // The request is written once the connection stands, which may take long.
+    request.on('socket', (socket) =>
+      socket.once('connect', endWhatIsOver).once('secureConnect', endWhatIsOver),
+    );
+    request.on('response', (message) => resolve(responseOf(message)));
+    request.on('error', reject);
+    request.end(body ?? undefined);
+  });
+}
+
+function responseOf(message: IncomingMessage): Response {
+  const { statusCode: status = 0, headersDistinct } = message;
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(headersDistinct))
+    for (const value of values) headers.append(name, value);
+  const hasBody = ![204, 205, 304].includes(status);
+  if (!hasBody) message.resume();
+  return new Response(hasBody ? (Readable.toWeb(message) as ReadableStream) : null, { status, headers });
+}
+
+/** A lookup cannot be aborted: its result is dropped. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
