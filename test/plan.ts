@@ -134,6 +134,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'flows/flow-in-a-chat',
     'flows/flow-killed-at-rows',
     'flows/flow-runs',
+    'flows/flow-urls',
     'automation/automation-killed',
     'automation/businessmessenger-killed',
     'automation/businessmessenger-platform',

@@ -2,11 +2,13 @@
 // that another try may help.
 
 import type { NodeWork } from '../../config/resources/flows/flow.ts';
+import { refusalOf } from '../../rest/address-check.ts';
+import { checkedFetch } from '../../rest/checked-fetch.ts';
 import { HttpApi } from '../../rest/http-api.ts';
 import { RequestFault } from '../../rest/request-fault.ts';
 import { retryAfterMs } from '../../rest/retry-after.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import { type NodeHost, type NodeReply, textIn, valueIn } from './node-host.ts';
+import { guarded, type NodeHost, type NodeReply, textIn, valueIn } from './node-host.ts';
 
 type Http = Extract<NodeWork, { readonly type: 'HTTP' }>;
 
@@ -14,13 +16,17 @@ const MAX_ANSWER_BYTES = 262_144;
 
 /** Rejects with a HandlerError: final for a status of 400 to 499 but 408, 409 and 429. */
 export async function request(work: Http, { values, key, context, job }: NodeHost): Promise<NodeReply> {
-  const { method, body, timeout_seconds } = work;
-  const url = addressIn(textIn(work.url, values));
+  const { method, body, timeout_seconds, allow_private } = work;
+  const url = guarded(() => work.url.render(values));
   const headers = Object.fromEntries(
     Object.entries(work.headers).map(([name, text]) => [name, textIn(text, values)]),
   );
   try {
-    const api = new HttpApi({ baseUrl: url.origin, maxAnswerBytes: MAX_ANSWER_BYTES });
+    const api = new HttpApi({
+      baseUrl: url.origin,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      ...(allow_private ? {} : { fetch: checkedFetch(refusalOf) }),
+    });
     const answer = await api.request({
       ...{ method, path: url.pathname + url.search },
       headers: { 'idempotency-key': key, traceparent: job.trace, ...headers },
@@ -36,19 +42,12 @@ export async function request(work: Http, { values, key, context, job }: NodeHos
     });
   } catch (error) {
     if (error instanceof RequestFault)
-      throw new HandlerError(error.message, { isFinal: error.kind === 'too-large' });
+      throw new HandlerError(
+        error.kind === 'forbidden' ? `${error.message}; allow_private: true permits it` : error.message,
+        { isFinal: error.kind === 'too-large' || error.kind === 'forbidden' },
+      );
     // Of what could not become a request.
     if (error instanceof TypeError) throw new HandlerError(error.message, { isFinal: true });
     throw error;
   }
-}
-
-/** An address may have a secret in it: what is wrong with it is told without it. */
-function addressIn(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new HandlerError('its url is no address of http or https', { isFinal: true });
-  if (url.username !== '' || url.password !== '')
-    throw new HandlerError('its url has a user name: write a header in its place', { isFinal: true });
-  return url;
 }

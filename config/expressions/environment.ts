@@ -6,6 +6,7 @@
 
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { RE2JS } from 're2js';
+import { registerTextFunctions } from './text-functions.ts';
 
 /** Types of CEL by the names of variables. */
 export type Variables = Readonly<Record<string, string>>;
@@ -39,6 +40,7 @@ function baseEnvironment(): Environment {
     environment.registerOperator(`int ${sign} double`, (a: bigint, b: number) => calculated(Number(a), b));
   }
   environment.registerFunction('find(string, string): string', found);
+  registerTextFunctions(environment);
   return environment;
 }
 

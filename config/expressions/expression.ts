@@ -22,6 +22,8 @@ export interface Expression {
   readonly type: string;
   /** To members of those variables that were named to `readExpression`. */
   readonly references: readonly Reference[];
+  /** Names of the functions it calls. */
+  readonly functions: ReadonlySet<string>;
   /** Throws ExpressionError. */
   evaluate(values: Readonly<Record<string, unknown>>): unknown;
 }
@@ -61,6 +63,7 @@ export function readExpression(
       text,
       type: String(type),
       references: referencesIn(parsed.ast, new Set(named)),
+      functions: functionsIn(parsed.ast),
       evaluate: (values) => {
         try {
           return jsonOf(parsed(values));
@@ -117,6 +120,10 @@ function referencesIn(root: ASTNode, named: ReadonlySet<string>): readonly Refer
   return references;
 }
 
+function functionsIn(root: ASTNode): ReadonlySet<string> {
+  return new Set([...nodesOf(root)].flatMap((node) => (node.op === 'call' ? [node.args[0]] : [])));
+}
+
 /** Of errors of the library only the first line says what is wrong; the others repeat the expression. */
 function faultOf(thrown: unknown): ExpressionFault {
   const { summary, message, range } = (thrown ?? {}) as {
@@ -132,4 +139,5 @@ const lowered = (words: string) => words.charAt(0).toLowerCase() + words.slice(1
 
 const SHOWN = 120;
 
-const quoted = (text: string) => `\`${text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text}\``;
+/** Returns an expression as messages show it, shortened. */
+export const quoted = (text: string) => `\`${text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text}\``;

@@ -2,8 +2,28 @@
 
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 
-/** Throws RangeError for what JSON has no form for. */
+/** Converts a value of CEL to JSON. Throws RangeError for a value that JSON has no form for. */
 export function jsonOf(value: unknown): unknown {
+  const json = shallowJson(value);
+  if (Array.isArray(json)) return json.map(jsonOf);
+  if (typeof json !== 'object' || json === null) return json;
+  return Object.fromEntries(Object.entries(json).map(([key, member]) => [key, jsonOf(member)]));
+}
+
+/** Serialises a value of CEL as JSON text. Throws RangeError like `jsonOf`, and as soon as the text exceeds `maxLength`. */
+export function jsonTextOf(value: unknown, maxLength: number): string {
+  let length = 0;
+  return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key) {
+    // The second argument is what `toJSON` of a value returned.
+    const json = shallowJson(this[key]);
+    length += key.length + (typeof json === 'string' ? json.length : 1);
+    if (length > maxLength) throw new RangeError(`the JSON text is longer than ${maxLength} characters`);
+    return json;
+  });
+}
+
+/** Converts a scalar; members of lists and maps stay values of CEL. */
+function shallowJson(value: unknown): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'bigint') return numberOf(value);
   if (typeof value === 'number') return finite(value);
@@ -11,11 +31,9 @@ export function jsonOf(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Duration) return value.toString();
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
-  if (Array.isArray(value)) return value.map(jsonOf);
   if (value instanceof Map)
-    return Object.fromEntries([...value].map(([key, member]) => [String(jsonOf(key)), jsonOf(member)]));
-  if (typeof value === 'object')
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, jsonOf(member)]));
+    return Object.fromEntries([...value].map(([key, member]) => [String(jsonOf(key)), member]));
+  if (typeof value === 'object') return value;
   throw new RangeError(`a ${typeof value} is no JSON`);
 }
 

@@ -21,15 +21,20 @@ export interface Template {
   render(values: Readonly<Record<string, unknown>>): unknown;
 }
 
-type Part = string | Expression;
+/** Literal text of a template, or one of its expressions. */
+export interface TemplatePart {
+  readonly content: string | Expression;
+  /** Position in the template, from 0. */
+  readonly at: number;
+}
 
-export function readTemplate(
+/** Returns literal texts and expressions of a template in their order; no literal text is empty. */
+export function readParts(
   text: string,
   variables: Variables,
   named: readonly string[] = [],
-): Template | ExpressionFault {
-  const parts: Part[] = [];
-  const references: Reference[] = [];
+): readonly TemplatePart[] | ExpressionFault {
+  const parts: TemplatePart[] = [];
   let from = 0;
   for (;;) {
     const open = text.indexOf('{{', from);
@@ -40,20 +45,38 @@ export function readTemplate(
     if (inside.trim() === '') return { message: 'there is nothing between {{ and }}', at: open };
     const read = readExpression(inside, variables, named);
     if (isFault(read)) return { message: read.message, at: open + 2 + read.at };
-    if (open > from) parts.push(text.slice(from, open));
-    parts.push(read);
-    references.push(...read.references.map((each) => ({ ...each, at: open + 2 + each.at })));
+    if (open > from) parts.push({ content: text.slice(from, open), at: from });
+    parts.push({ content: read, at: open });
     from = close + 2;
   }
-  if (from < text.length) parts.push(text.slice(from));
-  const [only] = parts;
-  if (parts.length === 1 && typeof only === 'object')
+  if (from < text.length) parts.push({ content: text.slice(from), at: from });
+  return parts;
+}
+
+/** Returns the references of all expressions, with positions in the template. */
+export function partReferences(parts: readonly TemplatePart[]): readonly Reference[] {
+  return parts.flatMap(({ content, at }) =>
+    typeof content === 'string' ? [] : content.references.map((each) => ({ ...each, at: at + 2 + each.at })),
+  );
+}
+
+export function readTemplate(
+  text: string,
+  variables: Variables,
+  named: readonly string[] = [],
+): Template | ExpressionFault {
+  const parts = readParts(text, variables, named);
+  if ('message' in parts) return parts;
+  const references = partReferences(parts);
+  const contents = parts.map(({ content }) => content);
+  const [only] = contents;
+  if (contents.length === 1 && typeof only === 'object')
     return { references, type: only.type, render: (values) => only.evaluate(values) };
   return {
     references,
     type: undefined,
     render: (values) =>
-      parts.map((part) => (typeof part === 'string' ? part : textOf(part.evaluate(values)))).join(''),
+      contents.map((part) => (typeof part === 'string' ? part : textOf(part.evaluate(values)))).join(''),
   };
 }
 

@@ -26,6 +26,8 @@ export class SchemaReader {
   unsetVariables: Problem['severity'] = 'error';
   /** Whether that is told at all; not where each of them is asked for. */
   isUnsetTold = true;
+  /** Urls whose host a value could choose: a warning where the flow is loaded all the same, and its node refuses to send. */
+  unsafeUrls: Problem['severity'] = 'error';
   /** What is said besides of a `${` that begins no reference. */
   noReferenceAdvice = '';
   readonly #source: SourceFile;
@@ -62,6 +64,7 @@ export class SchemaReader {
     const inner = new SchemaReader(this.#source, this.#env, this.#secrets, this.#prefixed(path));
     inner.unknownKeys = this.unknownKeys;
     inner.unsetVariables = this.unsetVariables;
+    inner.unsafeUrls = this.unsafeUrls;
     this.#inner.set(path, inner);
     return inner;
   }
@@ -125,14 +128,20 @@ export class SchemaReader {
   }
 
   /** Reports within the text of a field, at that character of it, as far as the text stands in the file as it is. */
-  reportWithin(path: string, value: string, index: number, message: string): void {
+  reportWithin(
+    path: string,
+    value: string,
+    index: number,
+    message: string,
+    severity: Problem['severity'] = 'error',
+  ): void {
     const offset = this.#valueOffset(path);
     const before = value.lastIndexOf('\n', index - 1) + 1;
     const [line = ''] = value.slice(before).split('\n', 1);
     const at = this.#source.text.indexOf(line, offset);
     // What stands far below is another text, and this one was written otherwise: with variables, or with escapes.
     const isThere = at !== -1 && at - offset <= before * 2 + MOST_BEFORE;
-    this.#add(isThere ? at + index - before : offset, path, message);
+    this.#add(isThere ? at + index - before : offset, path, message, severity);
   }
 
   /** Remembers where a field stands that the caller has looked up by itself. */

@@ -3,6 +3,7 @@
 import type { GatewayConfig } from '../gateway-file/gateway-schema.ts';
 import { parseListenAddr } from '../gateway-file/listen-addr.ts';
 import { usableProviders } from '../gateway-file/providers.ts';
+import type { Problem } from '../reader/problem.ts';
 import type { SecretValues } from '../reader/secret-values.ts';
 import type { Environment } from '../reader/substitute.ts';
 import { type LoadedResources, loadResources } from './load-resources.ts';
@@ -14,13 +15,14 @@ export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'provi
 
 /**
  * Never rejects for what is in the files. `servers` are the ids of the catalog, undefined where it is not known. Keys of providers
- * are among the `secrets` then, those of the usual variables too.
+ * are among the `secrets` then, those of the usual variables too. `unsafeUrls` is the severity of a url whose host a value could choose.
  */
 export function loadGatewayResources(
   { spec, platforms, listen_addr, providers, prices }: ResourceSettings,
   env: Environment,
   secrets: SecretValues,
   servers: readonly string[] | undefined,
+  unsafeUrls: Problem['severity'] = 'error',
 ): Promise<LoadedResources> {
   usableProviders(providers, env, secrets);
   return loadResources({
@@ -30,6 +32,7 @@ export function loadGatewayResources(
     flows: spec.flows.directory,
     env,
     secrets,
+    unsafeUrls,
     defaultAgent: spec.runtime.default_agent,
     platforms,
     given: { providers, prices, servers },

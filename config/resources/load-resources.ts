@@ -45,6 +45,8 @@ export interface LoadResourcesOptions {
   readonly secrets: SecretValues;
   /** Files are judged here and used elsewhere: variables that are not set, and agents, fleets and flows of which none was given, are warnings. */
   readonly isLenient?: boolean | undefined;
+  /** See `SchemaReader.unsafeUrls`. @default 'error' */
+  readonly unsafeUrls?: Problem['severity'] | undefined;
   readonly defaultAgent?: string | undefined;
   readonly platforms?: Platforms | undefined;
   /** What the gateway has for agents with models; as far as it is not known, nothing is said of it. */
@@ -136,6 +138,7 @@ async function readFile(
     if (root === undefined || isEmpty(root) || isBroken) continue;
     const reader = new SchemaReader(source, options.env, options.secrets);
     if (options.isLenient === true) reader.unsetVariables = 'warning';
+    reader.unsafeUrls = options.unsafeUrls ?? 'error';
     resources.push(await readResource(reader, root, file, context, options.secrets));
     digests.push(treeDigest(root, options.secrets.isPlace));
     if (reader.has(NAMESPACE))

@@ -3,7 +3,8 @@
 import * as Type from 'typebox';
 import type { Variables } from '../../expressions/environment.ts';
 import { type Expression, isFault, readExpression } from '../../expressions/expression.ts';
-import { readTemplate, type Template } from '../../expressions/template.ts';
+import { partReferences, readParts, readTemplate, type Template } from '../../expressions/template.ts';
+import { refusingUrl, type UrlTemplate, urlTemplate } from '../../expressions/url-template.ts';
 import type { ValueTemplate } from '../../expressions/value-template.ts';
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -32,6 +33,33 @@ export class Compiler {
     }
     this.uses.push({ path, text, references: read.references, node, isAfter: false });
     return read;
+  }
+
+  /** Compiles a url, limited to `allowed` where an expression gives all of it; undefined after a reported error. */
+  url(
+    written: string | undefined,
+    path: string,
+    node: string,
+    allowed: readonly URL[] | undefined,
+  ): UrlTemplate | undefined {
+    if (written === undefined) return undefined;
+    const text = written.trim();
+    const parts = readParts(text, this.#variables, NAMED);
+    if ('message' in parts) {
+      this.#reader.reportWithin(path, text, parts.at, parts.message);
+      return undefined;
+    }
+    this.uses.push({ path, text, references: partReferences(parts), node, isAfter: false });
+    const url = urlTemplate(parts, allowed);
+    if ('message' in url) {
+      const severity = this.#reader.unsafeUrls;
+      this.#reader.reportWithin(path, text, url.at, url.message, severity);
+      return severity === 'error' ? undefined : refusingUrl(url.message);
+    }
+    for (const { content, at } of url.hasLiteralHost ? parts : [])
+      if (typeof content === 'object' && content.functions.has('encode'))
+        this.#reader.reportWithin(path, text, at, 'is encoded twice: a url encodes its values', 'warning');
+    return url;
   }
 
   /** `types` are those that it may give, `dyn` besides; undefined where it was reported. */

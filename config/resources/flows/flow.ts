@@ -3,6 +3,7 @@
 
 import type { Expression } from '../../expressions/expression.ts';
 import type { Template } from '../../expressions/template.ts';
+import type { UrlTemplate } from '../../expressions/url-template.ts';
 import type { ValueTemplate } from '../../expressions/value-template.ts';
 import type { Agent } from '../agents/agent.ts';
 import type { ApprovalRules } from '../approval-rules.ts';
@@ -28,7 +29,9 @@ export type NodeWork =
   | {
       readonly type: 'HTTP';
       readonly method: HttpMethod;
-      readonly url: Template;
+      readonly url: UrlTemplate;
+      /** Whether it may connect to addresses that are not public. */
+      readonly allow_private: boolean;
       readonly headers: Readonly<Record<string, Template>>;
       readonly body: ValueTemplate | undefined;
       readonly timeout_seconds: number;

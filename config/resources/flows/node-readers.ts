@@ -7,8 +7,9 @@ import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { memberOf } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import type { Compiler } from './compiler.ts';
-import type { FlowBody, HttpMethod, NodeType, NodeWork } from './flow.ts';
+import type { FlowBody, NodeType, NodeWork } from './flow.ts';
 import { whileVariables } from './flow-names.ts';
+import { readHttpNode } from './http-node-reader.ts';
 import type { InlineHandlers } from './inline-handlers.ts';
 
 export interface NodeToRead {
@@ -87,30 +88,7 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
       interrupted_calls: node.config.interrupted_calls as 'fail' | 'repeat',
     };
   },
-  HTTP: (node) => {
-    const url = template(node, 'url');
-    const written = (node.config.headers ?? {}) as Readonly<Record<string, string>>;
-    const headers = Object.entries(written).map(
-      ([name, text]) =>
-        [name, node.compiler.template(text, joinPath(at(node, 'headers'), name), node.id)] as const,
-    );
-    const hasBody = memberOf(node.tree, 'body') !== undefined;
-    const body = value(node, 'body');
-    const method = node.config.method as HttpMethod;
-    if (hasBody && (method === 'GET' || method === 'HEAD'))
-      node.reader.reportKey(at(node, 'body'), `a ${method} has no body`);
-    const isWhole = headers.every(([, each]) => each !== undefined) && (!hasBody || body !== undefined);
-    if (url === undefined || !isWhole) return undefined;
-    const timeout_seconds = node.config.timeout_seconds as number;
-    return {
-      type: 'HTTP',
-      method,
-      url,
-      headers: Object.fromEntries(headers) as Record<string, Template>,
-      body,
-      timeout_seconds,
-    };
-  },
+  HTTP: readHttpNode,
   Approval: (node) => {
     const { config } = node;
     const message = template(node, 'message');

@@ -34,7 +34,25 @@ export const nodeSchemas = {
       description: 'Method of the request.',
       default: 'GET',
     }),
-    url: { ...text('Address, http or https; a template.'), shownAs: 'address' },
+    url: {
+      ...text(
+        'Address, http or https. Its path segments and query parameters may have templates; each value is percent-encoded.',
+      ),
+      shownAs: 'address',
+    },
+    url_allow: Type.Optional(
+      Type.Array(text('A prefix: scheme, host and path, up to a slash.'), {
+        description:
+          'Addresses that a url which is one template may lead to, as prefixes: https://api.example.com/v1/.',
+        maxItems: 32,
+      }),
+    ),
+    allow_private: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether the request may connect to loopback, private and other reserved addresses. Without it: yes if the url names its host, no if a template gives it.',
+      }),
+    ),
     headers: headersByName('Headers of the request; templates.'),
     timeout_seconds: seconds('The answer may take this long.', 60),
   }),

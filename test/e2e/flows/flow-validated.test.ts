@@ -1,6 +1,6 @@
 // What `validate` finds in the file of a flow that would only show when it runs: with file, line and column.
 
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
@@ -42,4 +42,47 @@ test('cycles, unknown names within expressions, nodes that nothing leads to, and
     'bad.yaml:13:40: spec.connections[0].when: gives int, and should give bool',
     'bad.yaml:15:26: spec.connections[2].to: leads back: first → second → third → first; what is to be done again stands in a Loop',
   ]);
+});
+
+const urls = `apiVersion: example.com/v1
+kind: Flow
+metadata: { name: urls }
+spec:
+  parameters: [{ name: q }]
+  nodes:
+    - { id: a, type: HTTP, config: { url: "http://127.0.0.1{{ parameters.q }}/x" } }
+    - { id: b, type: HTTP, config: { url: "{{ parameters.q }}" } }
+    - { id: c, type: HTTP, config: { url: "{{ parameters.q }}", url_allow: [https://api.example.com] } }
+    - { id: d, type: HTTP, config: { url: "https://api.example.com/{{ encode(parameters.q) }}", url_allow: [https://api.example.com/] } }
+    - { id: e, type: HTTP, config: { url: "https://api.example.com/{{ parameters.q }}#{{ parameters.q }}" } }
+    - { id: f, type: HTTP, config: { url: "{{ parameters.q }}", url_allow: [https://api.example.com/], allow_private: true } }
+  connections: [{ from: a, to: b }, { from: b, to: c }, { from: c, to: d }, { from: d, to: e }, { from: e, to: f }]
+`;
+
+const urlProblems = [
+  'flows/urls.yaml:7:60: spec.nodes[0].config.url: should begin with http:// or https:// and a host without {{ }}; a url that is one {{ }} and nothing else needs url_allow',
+  'flows/urls.yaml:8:44: spec.nodes[1].config.url: is one {{ }}, which could lead to any host: list the addresses it may lead to, as url_allow: [https://api.example.com/], or write the host in the url',
+  'flows/urls.yaml:9:77: spec.nodes[2].config.url_allow[0]: should end with /, as https://api.example.com/v1/',
+  'flows/urls.yaml:10:68: warning: spec.nodes[3].config.url: is encoded twice: a url encodes its values',
+  'flows/urls.yaml:10:97: warning: spec.nodes[3].config.url_allow: has no effect: the url names its host',
+  'flows/urls.yaml:11:87: spec.nodes[4].config.url: stands after a #, which is not sent: write %23 for a # in the url',
+];
+
+test('validate and --check refuse a url whose host a value could choose', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'flows'));
+  writeFileSync(join(folder, 'flows/urls.yaml'), urls);
+  writeFileSync(join(folder, 'catalog.yaml'), 'servers: {}\n');
+  writeFileSync(
+    join(folder, 'gateway.yaml'),
+    'listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\nspec: { flows: { directory: ./flows } }\n',
+  );
+  for (const args of [
+    ['validate', '-f', join(folder, 'flows')],
+    ['--config', join(folder, 'gateway.yaml'), '--check'],
+  ]) {
+    const { code, stdout, stderr } = await runMain(args);
+    const printed = `${stdout}${stderr}`.replaceAll(`${folder}/`, '').split('\n');
+    expect([code, printed.filter((line) => line.includes('urls.yaml:'))]).toEqual([2, urlProblems]);
+  }
 });

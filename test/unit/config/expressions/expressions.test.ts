@@ -6,6 +6,9 @@ const variables = { steps: 'map<string, dyn>', parameters: 'map<string, string>'
 const named = ['steps', 'parameters'];
 const values = {
   steps: {
+    half: '\ud800',
+    long: ' '.repeat(1_000_000),
+    quotes: '"'.repeat(100_000),
     check: {
       state: 'done',
       output: { text: 'all well', data: { ok: true, n: 3, part: 0.5, list: [1, 2, 3], none: null } },
@@ -42,6 +45,14 @@ describe('an expression', () => {
     ['find(steps.check.output.text, "x+") != ""', false],
     ['string(steps.check.output.data.n) + "x"', '3x'],
     ['timestamp("2026-01-01T00:00:00Z")', '2026-01-01T00:00:00.000Z'],
+    ['encode("a/b?c=d&e+f g#%é")', 'a%2Fb%3Fc%3Dd%26e%2Bf%20g%23%25%C3%A9'],
+    ['encode(string(steps.check.output.data.n)) == "3"', true],
+    ['json(steps.check.output.data)', '{"ok":true,"n":3,"part":0.5,"list":[1,2,3],"none":null}'],
+    ['json("say \\"hi\\"\\n")', '"say \\"hi\\"\\n"'],
+    ['json([1, 2u, 1.5, null, {"a": index}])', '[1,2,1.5,null,{"a":2}]'],
+    ['json(timestamp("2026-01-01T00:00:00Z"))', '"2026-01-01T00:00:00.000Z"'],
+    ['base64("ü:é")', 'w7w6w6k='],
+    ['base64("")', ''],
   ])('EXP2 gives JSON: %s', (text, value) => {
     expect(given(text)).toEqual(value);
   });
@@ -55,6 +66,9 @@ describe('an expression', () => {
     ['stepz.check', 'unknown variable: stepz', 0],
     ['1 == "a"', 'no such overload: int == string', 0],
     ['now()', "found no matching overload for 'now()'", 0],
+    ['encode(1)', "found no matching overload for 'encode(int)'", 0],
+    ['base64([1])', "found no matching overload for 'base64(list<int>)'", 0],
+    ['json()', "found no matching overload for 'json()'", 0],
     [
       'parameters.version.matches("(a+)+")',
       "matches() could take very long; write find(text, 'pattern') != ''",
@@ -99,6 +113,15 @@ describe('an expression', () => {
     ['steps.check.output.data.n < "a"', expect.stringContaining('no such overload')],
     ['9007199254740993 * 2', expect.stringContaining('too large a number')],
     ['find("a", "(")', expect.stringContaining('find("a", "(")')],
+    ['encode(steps.check.output.data.n)', expect.stringContaining('no matching overload')],
+    ['base64(steps.check.output.data.none)', expect.stringContaining('no matching overload')],
+    ['encode(steps.half)', expect.stringContaining('half of a surrogate pair')],
+    ['base64(steps.half)', expect.stringContaining('half of a surrogate pair')],
+    ['json(9007199254740993)', expect.stringContaining('too large a number')],
+    ['encode(steps.long)', expect.stringContaining('longer than 1048576 characters')],
+    ['base64(steps.long)', expect.stringContaining('longer than 1048576 characters')],
+    ['json([steps.long, steps.long])', expect.stringContaining('longer than 1048576 characters')],
+    ['json(json(json(json(steps.quotes))))', expect.stringContaining('longer than 1048576 characters')],
   ])('EXP1 %s fails by its values, and says why', (text, message) => {
     expect(() => given(text)).toThrow(expect.objectContaining({ code: 'ERR_EXPRESSION', message }));
   });

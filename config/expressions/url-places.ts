@@ -1,0 +1,79 @@
+// The places of a url in which values stand: path segments and query parameters (URL1).
+
+import { type Expression, ExpressionError, type ExpressionFault, quoted } from './expression.ts';
+import type { TemplatePart } from './template.ts';
+import { percentEncoded } from './text-functions.ts';
+import { isDotSegment } from './url-prefix.ts';
+
+/** A path segment, a query parameter, the fragment, or the scheme and host. */
+interface Place {
+  /** Delimiter in front of it: `/`, `?`, `&`, `#`; empty for scheme and host. */
+  readonly delimiter: string;
+  readonly pieces: TemplatePart['content'][];
+}
+
+/** Splits the parts of a url at the delimiters of its literal text. */
+export function placesOf(origin: string, parts: readonly TemplatePart[]): readonly Place[] | ExpressionFault {
+  let place: Place = { delimiter: '', pieces: [origin] };
+  const places = [place];
+  let isQuery = false;
+  for (const { content, at } of parts) {
+    if (typeof content === 'object') {
+      if (place.delimiter === '#')
+        return { message: 'stands after a #, which is not sent: write %23 for a # in the url', at };
+      place.pieces.push(content);
+      continue;
+    }
+    const text = at === 0 ? content.slice(origin.length) : content;
+    for (const token of text.split(/([/?&#])/)) {
+      const isDelimiter = token === '#' || (isQuery ? token === '&' : token === '/' || token === '?');
+      if (isDelimiter && place.delimiter !== '#') {
+        isQuery ||= token === '?';
+        place = { delimiter: token, pieces: [] };
+        places.push(place);
+      } else if (token !== '') place.pieces.push(token);
+    }
+  }
+  const isRewritten =
+    parts.length > 1 && places.some((each) => isLiteral(each) && leadsUp(each, literalOf(each)));
+  return isRewritten ? { message: 'a path with {{ }} has no segments . and ..', at: 0 } : places;
+}
+
+const isLiteral = ({ pieces }: Place) => pieces.every((piece) => typeof piece === 'string');
+
+const literalOf = ({ pieces }: Place) => pieces.join('');
+
+const leadsUp = ({ delimiter }: Place, text: string) => delimiter === '/' && isDotSegment(text);
+
+/** Renders a place. Throws ExpressionError for a value that it cannot hold. */
+export function placeText(place: Place, values: Readonly<Record<string, unknown>>): string {
+  if (isLiteral(place)) return literalOf(place);
+  const text = place.pieces
+    .map((piece) => (typeof piece === 'string' ? piece : encodedValue(piece, values)))
+    .join('');
+  const what = place.delimiter === '/' ? 'path segment' : 'query parameter';
+  if (text === '') throw refusal(place, `leaves a ${what} empty: give it a value`);
+  if (leadsUp(place, text))
+    throw refusal(place, `makes the path segment ${text}, which leads to another path: send it in the query`);
+  return text;
+}
+
+function encodedValue(expression: Expression, values: Readonly<Record<string, unknown>>): string {
+  const value = expression.evaluate(values);
+  if (value === null || typeof value === 'object')
+    throw new ExpressionError(
+      `url: ${quoted(expression.text.trim())} is ${value === null ? 'null' : Array.isArray(value) ? 'a list' : 'a map'}; a url holds text, a number or a boolean`,
+    );
+  try {
+    return percentEncoded(String(value));
+  } catch (error) {
+    throw new ExpressionError(`url: ${quoted(expression.text.trim())}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function refusal({ pieces }: Place, message: string): ExpressionError {
+  const names = pieces.flatMap((piece) => (typeof piece === 'string' ? [] : [quoted(piece.text.trim())]));
+  return new ExpressionError(`url: ${names.join(' ')} ${message}`);
+}

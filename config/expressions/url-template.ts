@@ -1,0 +1,100 @@
+// A url with expressions, split into its places when the file is read, before any value is known.
+//
+// URL1  literal text alone decides the scheme, the host, the port, the number of path segments and the number of query parameters.
+//       A value is percent-encoded and stays within its segment, query key or query value.
+// URL2  an expression that is the whole url leads only below a prefix that the file allows.
+
+import { type Expression, ExpressionError, type ExpressionFault, quoted } from './expression.ts';
+import type { TemplatePart } from './template.ts';
+import { placesOf, placeText } from './url-places.ts';
+import { hostFault, isAllowed } from './url-prefix.ts';
+
+export interface UrlTemplate {
+  /** Whether the file names the host; otherwise an expression gives the whole url. */
+  readonly hasLiteralHost: boolean;
+  /** Throws ExpressionError. */
+  render(values: Readonly<Record<string, unknown>>): URL;
+}
+
+const ORIGIN = /^https?:\/\/[^/?#\\\s]+/i;
+const LITERAL_HOST =
+  'should begin with http:// or https:// and a host without {{ }}; a url that is one {{ }} and nothing else needs url_allow';
+
+/** Splits a url, without spaces around it; `allowed` are the prefixes for one that is a single expression. */
+export function urlTemplate(
+  parts: readonly TemplatePart[],
+  allowed: readonly URL[] | undefined,
+): UrlTemplate | ExpressionFault {
+  const [first] = parts;
+  const untyped = parts.find(({ content }) => typeof content === 'object' && !isScalar(content.type));
+  if (untyped !== undefined)
+    return {
+      message: `gives ${(untyped.content as Expression).type}, which has no place in a url`,
+      at: untyped.at,
+    };
+  if (parts.length === 1 && typeof first?.content === 'object') return wholeUrl(first.content, allowed);
+  const literal = typeof first?.content === 'string' ? first.content : '';
+  const [origin = ''] = ORIGIN.exec(literal) ?? [];
+  if (origin === '' || (origin === literal && parts.length > 1))
+    return { message: LITERAL_HOST, at: origin === '' ? 0 : (parts[1]?.at ?? 0) };
+  const fault = hostFault(origin) ?? literalFault(parts);
+  if (fault !== undefined) return typeof fault === 'string' ? { message: fault, at: 0 } : fault;
+  const places = placesOf(origin, parts);
+  if ('message' in places) return places;
+  return {
+    hasLiteralHost: true,
+    render: (values) => new URL(places.map((place) => place.delimiter + placeText(place, values)).join('')),
+  };
+}
+
+/** Returns a url that never renders, in place of one with a fault. */
+export function refusingUrl(message: string): UrlTemplate {
+  return {
+    hasLiteralHost: false,
+    render: () => {
+      throw new ExpressionError(`url: ${message}`);
+    },
+  };
+}
+
+const isScalar = (type: string) => !/^(?:list|map|null)/.test(type);
+
+function wholeUrl(
+  expression: Expression,
+  allowed: readonly URL[] | undefined,
+): UrlTemplate | ExpressionFault {
+  if (allowed === undefined)
+    return {
+      message:
+        'is one {{ }}, which could lead to any host: list the addresses it may lead to, as url_allow: [https://api.example.com/], or write the host in the url',
+      at: 0,
+    };
+  return {
+    hasLiteralHost: false,
+    render: (values) => {
+      const value = expression.evaluate(values);
+      const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+      const fault = url === undefined ? 'is not a url' : hostFault(url.href);
+      if (url === undefined || fault !== undefined)
+        throw new ExpressionError(`url: ${quoted(expression.text.trim())} ${fault}`);
+      if (isAllowed(url, allowed)) return url;
+      throw new ExpressionError(
+        `url: ${quoted(expression.text.trim())} leads to ${url.origin}, to an address that url_allow does not list`,
+      );
+    },
+  };
+}
+
+/** Literal text that the URL parser rewrites, or that a value next to it would complete to something else. */
+function literalFault(parts: readonly TemplatePart[]): ExpressionFault | undefined {
+  for (const [index, { content, at }] of parts.entries()) {
+    if (typeof content !== 'string') continue;
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the parser drops tabs and line breaks.
+    const rewritten = content.search(/[\\\x00-\x1f]/);
+    if (rewritten !== -1)
+      return { message: 'a url has no backslashes, tabs or line breaks', at: at + rewritten };
+    if (index + 1 < parts.length && /%[0-9a-f]?$/i.test(content))
+      return { message: 'a % stands in front of {{ }}: write %25', at: at + content.lastIndexOf('%') };
+  }
+  return undefined;
+}

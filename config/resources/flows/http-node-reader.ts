@@ -1,0 +1,51 @@
+// Reads the `config` of an HTTP node: where it sends a request, and what it sends.
+
+import type { Template } from '../../expressions/template.ts';
+import { readPrefix } from '../../expressions/url-prefix.ts';
+import { joinPath } from '../../reader/field-path.ts';
+import { memberOf } from '../../reader/yaml-members.ts';
+import type { HttpMethod, NodeWork } from './flow.ts';
+import type { NodeToRead } from './node-readers.ts';
+
+/** Returns undefined after a reported error. */
+export function readHttpNode(node: NodeToRead): NodeWork | undefined {
+  const { reader, compiler, config, id } = node;
+  const at = (key: string) => joinPath(node.path, key);
+  const url = compiler.url(config.url as string | undefined, at('url'), id, allowedPrefixes(node));
+  if (url?.hasLiteralHost === true && reader.has(at('url_allow')))
+    reader.reportKey(at('url_allow'), 'has no effect: the url names its host', 'warning');
+  const written = (config.headers ?? {}) as Readonly<Record<string, string>>;
+  const headers = Object.entries(written).map(
+    ([name, text]) => [name, compiler.template(text, joinPath(at('headers'), name), id)] as const,
+  );
+  const tree = memberOf(node.tree, 'body');
+  const body = compiler.value(tree, at('body'), id);
+  const method = config.method as HttpMethod;
+  if (tree !== undefined && (method === 'GET' || method === 'HEAD'))
+    reader.reportKey(at('body'), `a ${method} has no body`);
+  const isWhole =
+    headers.every(([, each]) => each !== undefined) && (tree === undefined || body !== undefined);
+  if (url === undefined || !isWhole) return undefined;
+  return {
+    type: 'HTTP',
+    method,
+    url,
+    // The author of the file has chosen a host that the file names.
+    allow_private: (config.allow_private as boolean | undefined) ?? url.hasLiteralHost,
+    headers: Object.fromEntries(headers) as Record<string, Template>,
+    body,
+    timeout_seconds: config.timeout_seconds as number,
+  };
+}
+
+/** Returns undefined without any prefix in `url_allow`. */
+function allowedPrefixes({ reader, path, config }: NodeToRead): readonly URL[] | undefined {
+  const written = config.url_allow as readonly (string | undefined)[] | undefined;
+  if (written === undefined || written.length === 0) return undefined;
+  return written.flatMap((text, index) => {
+    const prefix = text === undefined ? [] : readPrefix(text);
+    if (typeof prefix !== 'string') return prefix;
+    reader.report(joinPath(joinPath(path, 'url_allow'), index), prefix);
+    return [];
+  });
+}

@@ -1,0 +1,202 @@
+// URL1: a value of any text stays within its segment, query key or query value, and arrives there unchanged.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ExpressionError } from '../../../../config/expressions/expression.ts';
+import { readParts } from '../../../../config/expressions/template.ts';
+import { urlTemplate } from '../../../../config/expressions/url-template.ts';
+
+const variables = { v: 'list<string>' };
+
+const tricky = fc.constantFrom(
+  ...[
+    '',
+    '.',
+    '..',
+    '%2e',
+    '%2e%2e',
+    '.%2E',
+    '/',
+    '../',
+    '..\\',
+    '%2f',
+    '?',
+    '#',
+    '&',
+    '=',
+    '+',
+    ' ',
+    '%',
+    '2e',
+    'e',
+  ],
+  ...[
+    '@evil.example',
+    ':8080',
+    '//evil.example',
+    '\r\n',
+    '\t',
+    '\0',
+    'é',
+    '。',
+    '\ud800',
+    '{{ 1 }}',
+    ';v=1',
+    '..;',
+  ],
+);
+const anyText = fc.oneof(
+  tricky,
+  fc.string({ unit: 'binary' }),
+  fc.array(tricky, { maxLength: 4 }).map((all) => all.join('')),
+);
+const literal = fc
+  .array(
+    fc.constantFrom(
+      'a',
+      'B',
+      '0',
+      '.',
+      '..',
+      '~',
+      '-',
+      '_',
+      'é',
+      ':',
+      '@',
+      ';',
+      ',',
+      '!',
+      '%20',
+      '%2e',
+      '%252f',
+    ),
+    {
+      maxLength: 3,
+    },
+  )
+  .map((all) => all.join(''));
+
+interface Piece {
+  readonly literal: string;
+  /** The value behind the literal text, where there is one. */
+  readonly value: string | undefined;
+}
+
+const piece: fc.Arbitrary<Piece> = fc.record({ literal, value: fc.option(anyText, { nil: undefined }) });
+const place = fc.array(piece, { minLength: 1, maxLength: 2 });
+const parameter = fc.record({ key: place, value: place });
+
+const origins = [
+  'http://127.0.0.1:8792',
+  'https://api.example.com',
+  'https://[::1]:8443',
+  'http://LOCALHOST',
+  'https://bücher.example',
+];
+
+const hasValue = (pieces: readonly Piece[]) => pieces.some(({ value }) => value !== undefined);
+const decoded = (pieces: readonly Piece[]) =>
+  pieces.map((each) => decodeURIComponent(each.literal) + (each.value ?? '')).join('');
+/** As the file has it, each value by its name. */
+const raw = (pieces: readonly Piece[]) =>
+  pieces
+    .map(
+      (each) =>
+        each.literal + (each.value === undefined ? '' : encodeURIComponent(each.value.toWellFormed())),
+    )
+    .join('');
+
+const isDots = (text: string) => /^(?:\.|%2e){1,2}(?:;.*)?$/i.test(text);
+
+test('scheme, host, port, segments and parameters are those of the file, and each value arrives unchanged (URL1)', () => {
+  let rendered = 0;
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...origins),
+      fc.array(place, { maxLength: 4 }),
+      fc.array(parameter, { maxLength: 3 }),
+      (origin, segments, parameters) => {
+        const values: string[] = [];
+        const written = (pieces: readonly Piece[]) =>
+          pieces
+            .map(
+              (each) =>
+                each.literal + (each.value === undefined ? '' : `{{ v[${values.push(each.value) - 1}] }}`),
+            )
+            .join('');
+        const path = segments.map((each) => `/${written(each)}`).join('');
+        const query = parameters.map(({ key, value }) => `${written(key)}=${written(value)}`).join('&');
+        const text = `${origin}${path}${parameters.length > 0 ? `?${query}` : ''}`;
+        fc.pre(values.length > 0 && /[/?]/.test(text.slice(origin.length)));
+        // Literal dot segments are refused when the file is read.
+        fc.pre(!segments.some((each) => !hasValue(each) && isDots(raw(each))));
+        const parts = readParts(text, variables);
+        if ('message' in parts) throw new Error(parts.message);
+        const url = urlTemplate(parts, undefined);
+        if ('message' in url) throw new Error(`${text}: ${url.message}`);
+        const isRefused =
+          values.some((value) => !value.isWellFormed()) ||
+          segments.some((each) => hasValue(each) && (raw(each) === '' || isDots(raw(each))));
+        if (isRefused) {
+          expect(() => url.render({ v: values })).toThrow(ExpressionError);
+          return;
+        }
+        rendered += 1;
+        const sent = url.render({ v: values });
+        const file = new URL(origin);
+        expect([sent.protocol, sent.hostname, sent.port, sent.username, sent.password, sent.hash]).toEqual([
+          ...[file.protocol, file.hostname, file.port, '', '', ''],
+        ]);
+        const received = sent.pathname.split('/').slice(1).map(decodeURIComponent);
+        expect(received).toEqual(segments.length === 0 ? [''] : segments.map(decoded));
+        expect([...sent.searchParams]).toEqual(
+          parameters.map(({ key, value }) => [decoded(key), decoded(value)]),
+        );
+        // The request is made from path and query: they survive another parsing.
+        expect(new URL(file.origin + sent.pathname + sent.search).href).toBe(sent.href);
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+  expect(rendered).toBeGreaterThan(200);
+});
+
+test('an expression that is the whole url never leads out of the allowed prefix (URL2)', () => {
+  const start = fc.constantFrom(
+    ...[
+      'https://good.example/v1/',
+      'https://good.example',
+      'https:\\\\good.example\\v1\\',
+      'https://good.example:443/v1/',
+    ],
+    ...[
+      'https://good.example@evil.example/v1/',
+      'https://good.example.evil.example/v1/',
+      '//good.example/v1/',
+      ' https://good.example/v1/',
+    ],
+  );
+  const parts = readParts('{{ v[0] }}', variables);
+  if ('message' in parts) throw new Error(parts.message);
+  const url = urlTemplate(parts, [new URL('https://good.example/v1/')]);
+  if ('message' in url) throw new Error(url.message);
+  let rendered = 0;
+  fc.assert(
+    fc.property(start, fc.array(anyText, { maxLength: 5 }), (prefix, rest) => {
+      let sent: URL;
+      try {
+        sent = url.render({ v: [prefix + rest.join('')] });
+      } catch (error) {
+        expect(error).toBeInstanceOf(ExpressionError);
+        return;
+      }
+      rendered += 1;
+      expect(sent.href.startsWith('https://good.example/v1/')).toBe(true);
+      const { pathname } = new URL(sent.pathname.replaceAll(/%2f|%5c/gi, '/'), 'https://good.example');
+      expect(pathname.startsWith('/v1/')).toBe(true);
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(rendered).toBeGreaterThan(100);
+});
