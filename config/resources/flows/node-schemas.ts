@@ -43,14 +43,14 @@ export const nodeSchemas = {
     url_allow: Type.Optional(
       Type.Array(text('A prefix: scheme, host and path, up to a slash.'), {
         description:
-          'Addresses that a url which is one template may lead to, as prefixes: https://api.example.com/v1/.',
+          'Prefixes of the addresses that a url may lead to if it is one template: https://api.example.com/v1/.',
         maxItems: 32,
       }),
     ),
     allow_private: Type.Optional(
       Type.Boolean({
         description:
-          'Whether the request may connect to loopback, private and other reserved addresses. Without it: yes if the url names its host, no if a template gives it.',
+          'Allow connections to loopback, private and other reserved addresses. If not set: allowed for a url that names its host, refused for one that is a template.',
       }),
     ),
     headers: headersByName('Headers of the request; templates.'),
