@@ -1,8 +1,8 @@
 // A `fetch` for addresses that other people have chosen: it connects to public addresses alone.
 //
-// CF1  a name is resolved once for each request, every address is checked, and the connection goes to a checked one. An answer
+// FET1  a name is resolved once for each request, every address is checked, and the connection goes to a checked one. An answer
 //      of the DNS that changes between check and connection has no effect.
-// CF2  no connection is reused, and no redirect is followed.
+// FET2  no connection is reused, and no redirect is followed.
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';

@@ -4,6 +4,7 @@
 // many are asked for is bounded, and a cursor that comes again ends them.
 
 import { HttpApi } from '../../rest/http-api.ts';
+import { path } from '../../rest/path.ts';
 import { RequestFault } from '../../rest/request-fault.ts';
 import { type RegistryEntry, readEntry } from './registry-entry.ts';
 
@@ -74,17 +75,15 @@ export class Registry {
 
   /** That version of a server, the newest without one. */
   async entry(name: string, version = 'latest'): Promise<RegistryEntry> {
-    const path = `/v0.1/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`;
-    const entry = readEntry(await this.#ask(path, {}));
+    const entry = readEntry(await this.#ask(versionPath(name, version), {}));
     if (entry === undefined) throw this.#noRegistry();
     return entry;
   }
 
   /** What became of a server that is not listed any more; undefined where it never was, or nobody tells. */
   async deleted(name: string, version = 'latest'): Promise<RegistryEntry | undefined> {
-    const path = `/v0.1/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`;
     try {
-      const entry = readEntry(await this.#ask(path, { include_deleted: true }));
+      const entry = readEntry(await this.#ask(versionPath(name, version), { include_deleted: true }));
       return entry?.status === 'deleted' ? entry : undefined;
     } catch {
       return undefined;
@@ -123,4 +122,16 @@ export class Registry {
 interface ListAnswer {
   readonly servers?: unknown;
   readonly metadata?: { readonly nextCursor?: unknown } | null;
+}
+
+/** Throws a RegistryError for a name or a version that is no segment of a path. */
+function versionPath(name: string, version: string): string {
+  try {
+    return path`/v0.1/servers/${name}/versions/${version}`;
+  } catch {
+    throw new RegistryError(
+      `no registry has a server ${JSON.stringify(name)}, version ${JSON.stringify(version)}`,
+      true,
+    );
+  }
 }

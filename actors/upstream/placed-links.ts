@@ -1,6 +1,7 @@
 // Makes the links of servers that run once in the whole cluster. To another node they lead as to any remote server: it is a gateway, and
 // serves MCP at /mcp/:id.
 
+import { path } from '../../rest/path.ts';
 import type { Member } from '../cluster/cluster.ts';
 import { type NodeWay, nodeHeaders } from '../cluster/node-ways.ts';
 import type { ServerPlacement } from '../cluster/server-placement.ts';
@@ -36,7 +37,7 @@ export function placedLinks({ placement, wayTo }: PlacedLinksOptions): MakePlace
             1,
           );
         const options = {
-          url: new URL(`/mcp/${encodeURIComponent(server)}`, way.url),
+          url: new URL(path`/mcp/${server}`, way.url),
           headers: { ...way.headers, [nodeHeaders.epoch]: String(epoch) },
           tls: way.tls,
           maxMessageBytes,

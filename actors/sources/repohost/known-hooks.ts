@@ -7,6 +7,7 @@
 // KH3  where several triggers take the same signatures, hooks noted for any of them are known to each: which of them stands first
 //      may change with the files.
 
+import { path } from '../../../rest/path.ts';
 import { steadyNow } from '../../steady-clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { KnownHook } from '../repositories/failed-deliveries.ts';
@@ -69,8 +70,8 @@ export class KnownHooks {
 
 /** Hooks of an installed app are asked for in another way, with another credential. */
 function hookOf(id: string, kind: string | undefined, repository: string): KnownHook | undefined {
-  const [owner = '', name = ''] = repository.split('/').map(encodeURIComponent);
+  const [owner = '', name = ''] = repository.split('/');
   if (kind === 'repository')
-    return name === '' ? undefined : { path: `/repos/${owner}/${name}/hooks/${id}`, owner: repository };
-  return kind === 'organization' ? { path: `/orgs/${owner}/hooks/${id}`, owner } : undefined;
+    return name === '' ? undefined : { path: path`/repos/${owner}/${name}/hooks/${id}`, owner: repository };
+  return kind === 'organization' ? { path: path`/orgs/${owner}/hooks/${id}`, owner } : undefined;
 }

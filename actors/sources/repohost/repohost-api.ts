@@ -3,6 +3,7 @@
 // A comment that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
 // What is not there is also what a token without the right sees: of a person that is told from one who may not write.
 
+import { path } from '../../../rest/path.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { OwnAccount } from '../own-account.ts';
 import { memberOf, textMember } from '../payload-member.ts';
@@ -58,13 +59,13 @@ export class RepoHostApi implements RepoApi {
   }
 
   async changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void> {
-    const path = `/repos/${place.repository}/issues/comments/${id}`;
-    await this.rest.change('PATCH', path, { body }, `a comment on ${nameOf(place)}`, signal);
+    const comment = `/repos/${place.repository}/issues/comments${path`/${id}`}`;
+    await this.rest.change('PATCH', comment, { body }, `a comment on ${nameOf(place)}`, signal);
   }
 
   async findComment(place: RepoPlace, { mark, madeAt, signal }: CommentSearch): Promise<string | undefined> {
-    const path = commentsOf(place);
-    const all = `${path}?per_page=100`;
+    const comments = commentsOf(place);
+    const all = `${comments}?per_page=100`;
     const since = encodeURIComponent(new Date(madeAt - CLOCK_SKEW_MS).toISOString());
     let isSince = true;
     let page: string | undefined = `${all}&since=${since}`;
@@ -77,15 +78,15 @@ export class RepoHostApi implements RepoApi {
       if (isSince && time !== undefined && time < madeAt - CLOCK_SKEW_MS) {
         isSince = false;
         page = all;
-      } else page = nextPage(path, link);
+      } else page = nextPage(comments, link);
     }
     return undefined;
   }
 
   async mayWrite(repository: string, { id }: RepoSender, signal: AbortSignal): Promise<boolean> {
-    const path = `/repos/${repository}/collaborators/${encodeURIComponent(id)}/permission`;
+    const asked = `/repos/${repository}${path`/collaborators/${id}/permission`}`;
     try {
-      const { data } = await this.rest.read(path, `whether ${id} may write to ${repository}`, signal);
+      const { data } = await this.rest.read(asked, `whether ${id} may write to ${repository}`, signal);
       // The older word of the two, which every role has: those of one's own, and `maintain`, stand for one of these.
       const permission = textMember(data, 'permission');
       if (permission === undefined) throw new DeliveryError(`the host did not say what ${id} may do`);

@@ -2,6 +2,7 @@
 // something (known-hooks.ts).
 
 import type { RepoHostTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { path } from '../../../rest/path.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import type { Attempt, HookHost } from '../repositories/failed-deliveries.ts';
 import { nextPage } from '../repositories/next-page.ts';
@@ -15,29 +16,29 @@ export function repoHostHooks(known: KnownHooks): HookHost<RepoHostTrigger, Repo
   return {
     events: repoHostEvents,
     async hooks({ rest }, repository, signal) {
-      const path = `/repos/${repository}/hooks`;
-      const { data } = await rest.read(`${path}?per_page=100`, `the hooks of ${repository}`, signal);
+      const hooks = `/repos/${repository}/hooks`;
+      const { data } = await rest.read(`${hooks}?per_page=100`, `the hooks of ${repository}`, signal);
       return listIn(data).map((hook) => ({
-        path: `${path}/${String(memberOf(hook, 'id'))}`,
+        path: hooks + path`/${String(memberOf(hook, 'id'))}`,
         url: textMember(hook, 'config.url'),
       }));
     },
     async attempts({ rest }, hook, page, signal) {
-      const path = `${hook}/deliveries`;
+      const deliveries = `${hook}/deliveries`;
       const { data, link } = await rest.read(
-        page ?? `${path}?per_page=100`,
+        page ?? `${deliveries}?per_page=100`,
         `the deliveries of ${hook}`,
         signal,
       );
       const since = Date.now() - KEPT_MS;
       const all = listIn(data);
       const kept = all.filter((each) => !(Date.parse(textMember(each, 'delivered_at') ?? '') < since));
-      const next = kept.length < all.length ? undefined : nextPage(path, link);
+      const next = kept.length < all.length ? undefined : nextPage(deliveries, link);
       return { attempts: kept.flatMap((each) => attemptOf(each) ?? []), next };
     },
     async askAgain({ rest }, hook, attempt, signal) {
-      const path = `${hook}/deliveries/${attempt}/attempts`;
-      await rest.write(path, {}, `another attempt at a delivery of ${hook}`, signal);
+      const attempts = hook + path`/deliveries/${attempt}/attempts`;
+      await rest.write(attempts, {}, `another attempt at a delivery of ${hook}`, signal);
     },
     known: ({ host, alike }) => known.of(host.store, alike),
   };

@@ -60,7 +60,7 @@ export class RepoHostBApi implements RepoApi {
   }
 
   async changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void> {
-    const note = `${notesOf(place)}/${encodeURIComponent(id)}`;
+    const note = notesOf(place) + path`/${id}`;
     await this.rest.change('PUT', note, { body }, `a note on ${nameOf(place)}`, signal);
   }
 

@@ -4,6 +4,7 @@
 // answered 200 and dropped. What else can be asked for looks like something that has happened.
 
 import type { RepoHostBTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { path } from '../../../rest/path.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import { deliveryIdOf } from '../repositories/delivery-id.ts';
 import type { Attempt, Hook, HookHost } from '../repositories/failed-deliveries.ts';
@@ -20,23 +21,23 @@ const HARMLESS_TEST = 'resource_access_token_events';
 export const repoHostBHooks: HookHost<RepoHostBTrigger, RepoHostBApi> = {
   events: repoHostBEvents,
   async hooks({ rest }, repository, signal) {
-    const path = `${projectOf(repository)}/hooks`;
-    const { data } = await rest.read(`${path}?per_page=100`, `the hooks of ${repository}`, signal);
+    const hooks = `${projectOf(repository)}/hooks`;
+    const { data } = await rest.read(`${hooks}?per_page=100`, `the hooks of ${repository}`, signal);
     return listIn(data).map((hook) => ({
-      path: `${path}/${String(memberOf(hook, 'id'))}`,
+      path: hooks + path`/${String(memberOf(hook, 'id'))}`,
       url: textMember(hook, 'url'),
       isOff: whyOff(hook),
     }));
   },
   async attempts({ rest }, hook, page, signal) {
-    const path = `${hook}/events`;
+    const events = `${hook}/events`;
     const what = `the events of ${hook}`;
-    const { data, link } = await rest.read(page ?? `${path}?per_page=${PER_PAGE}`, what, signal);
-    return { attempts: listIn(data).flatMap((each) => attemptOf(each) ?? []), next: nextPage(path, link) };
+    const { data, link } = await rest.read(page ?? `${events}?per_page=${PER_PAGE}`, what, signal);
+    return { attempts: listIn(data).flatMap((each) => attemptOf(each) ?? []), next: nextPage(events, link) };
   },
   async askAgain({ rest }, hook, attempt, signal) {
-    const path = `${hook}/events/${attempt}/resend`;
-    await rest.write(path, {}, `another attempt at an event of ${hook}`, signal);
+    const resend = hook + path`/events/${attempt}/resend`;
+    await rest.write(resend, {}, `another attempt at an event of ${hook}`, signal);
   },
   async switchOn({ rest }, hook, signal) {
     await rest.write(`${hook}/test/${HARMLESS_TEST}`, {}, `a test of ${hook}`, signal);

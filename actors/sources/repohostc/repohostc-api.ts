@@ -2,6 +2,7 @@
 //
 // A comment that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
 
+import { path } from '../../../rest/path.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { OwnAccount } from '../own-account.ts';
 import { memberOf, textMember } from '../payload-member.ts';
@@ -58,16 +59,16 @@ export class RepoHostCApi implements RepoApi {
 
   async changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void> {
     const what = `a comment on ${nameOf(place)}`;
-    const path = `${commentsOf(place)}/${encodeURIComponent(id)}`;
-    const data = await this.rest.change('PUT', path, contentOf(body), what, signal);
+    const comment = commentsOf(place) + path`/${id}`;
+    const data = await this.rest.change('PUT', comment, contentOf(body), what, signal);
     if (memberOf(data, 'deleted') !== true) return;
     throw new DeliveryError(`${what} was deleted`, { isFinal: true, isTargetGone: true });
   }
 
   async findComment(place: RepoPlace, { mark, madeAt, signal }: CommentSearch): Promise<string | undefined> {
-    const path = commentsOf(place);
+    const all = commentsOf(place);
     const since = madeAt - CLOCK_SKEW_MS;
-    let page: string | undefined = `${path}?pagelen=100&sort=-created_on`;
+    let page: string | undefined = `${all}?pagelen=100&sort=-created_on`;
     for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
       const { data, time } = await this.rest.read(page, `the comments on ${nameOf(place)}`, signal);
       const comments = memberOf(data, 'values');
@@ -77,7 +78,7 @@ export class RepoHostCApi implements RepoApi {
       if (posted !== undefined) return idOf(posted);
       const oldest = Date.parse(textMember(comments.at(-1), 'created_on') ?? '');
       const isHostBehind = time !== undefined && time < since;
-      page = oldest < since && !isHostBehind ? undefined : pageAfter(path, data);
+      page = oldest < since && !isHostBehind ? undefined : pageAfter(all, data);
     }
     return undefined;
   }

@@ -4,6 +4,7 @@
 // Rights by name are less than those one has, by groups or a project: they may prove that somebody may write, and not that
 // nobody may.
 
+import { path } from '../../../rest/path.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import type { RepoSender } from '../repositories/repo-host.ts';
@@ -38,10 +39,10 @@ async function isListed(
   { name, id }: RepoSender,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const [workspace = '', slug = ''] = repository.split('/').map(encodeURIComponent);
-  const path = `/workspaces/${workspace}/permissions/repositories/${slug}`;
+  const [workspace = '', slug = ''] = repository.split('/');
+  const writers = path`/workspaces/${workspace}/permissions/repositories/${slug}`;
   const what = `who may write to ${repository}`;
-  let page: string | undefined = `${path}?pagelen=100&q=${encodeURIComponent('permission>"read"')}`;
+  let page: string | undefined = `${writers}?pagelen=100&q=${encodeURIComponent('permission>"read"')}`;
   for (let count = 0; page !== undefined; count += 1) {
     if (count === MAX_PAGES)
       throw new DeliveryError(
@@ -55,7 +56,7 @@ async function isListed(
     if (!Array.isArray(all)) throw new DeliveryError(`the host answered ${what} with no list`);
     const found: unknown = all.find((each) => accountOf(memberOf(each, 'user')) === id);
     if (found !== undefined) return WRITING.has(textMember(found, 'permission'));
-    page = pageAfter(path, data);
+    page = pageAfter(writers, data);
   }
   return false;
 }
@@ -67,9 +68,9 @@ async function isGivenByName(
   { name, id }: RepoSender,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const path = `/repositories/${repository}/permissions-config/users/${encodeURIComponent(id)}`;
+  const user = `/repositories/${repository}/permissions-config${path`/users/${id}`}`;
   try {
-    const { data } = await rest.read(path, `whether ${name} may write to ${repository}`, signal);
+    const { data } = await rest.read(user, `whether ${name} may write to ${repository}`, signal);
     return WRITING.has(textMember(data, 'permission'));
   } catch (error) {
     const fault = error as DeliveryError;

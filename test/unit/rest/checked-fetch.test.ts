@@ -118,14 +118,14 @@ test.each([
   ['2130706433', 'a loopback address'],
   ['0x7f.1', 'a loopback address'],
   ['192.168.0.1', 'a private address'],
-])('CF1 no connection is made to %s', async (host, reason) => {
+])('FET1 no connection is made to %s', async (host, reason) => {
   const fault = await faultOf(apiAt(host, refusalOf).request({ path: '/a' }));
   expect(fault).toMatchObject({ kind: 'forbidden', mayHaveArrived: false });
   expect(fault.message).toContain(reason);
   expect(requests).toEqual([]);
 });
 
-test('CF1 an answer of the DNS that changes after the check has no effect', async () => {
+test('FET1 an answer of the DNS that changes after the check has no effect', async () => {
   // 192.0.2.1 leads nowhere: a connection to the second answer would reach the server.
   const isFirst: Refusal = (address) => (address === '127.0.0.1' ? 'a loopback address' : undefined);
   const resolve = answers(['192.0.2.1'], ['127.0.0.1']);
@@ -137,7 +137,7 @@ test('CF1 an answer of the DNS that changes after the check has no effect', asyn
   expect(requests).toEqual([]);
 });
 
-test('CF1 a name with one forbidden address among others is refused', async () => {
+test('FET1 a name with one forbidden address among others is refused', async () => {
   const fault = await faultOf(
     apiAt('mixed.test', refusalOf, answers(['1.1.1.1', '10.0.0.1'])).request({ path: '/a' }),
   );
@@ -163,7 +163,7 @@ test('nothing is sent to a server whose certificate is not trusted', async () =>
   }
 });
 
-test('CF2 a redirect is an answer', async () => {
+test('FET2 a redirect is an answer', async () => {
   const answer = await apiAt('name.test', all, answers(['127.0.0.1'])).request({ path: '/moved' });
   expect([answer.status, requests.length]).toEqual([302, 1]);
 });

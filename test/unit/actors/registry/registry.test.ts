@@ -63,6 +63,20 @@ test('the name of a server is one segment; its address may be given with the ver
   });
 });
 
+test.each([
+  ['..', 'latest'],
+  ['.', 'latest'],
+  ['', 'latest'],
+  ['io.example.people/weather', '..'],
+])('%j in version %j leads to no other path: nothing is sent', async (name, version) => {
+  await withRegistry(async (registry, fake) => {
+    const absent = await registry.entry(name, version).catch((error) => error);
+    expect([absent instanceof RegistryError, absent.isAbsent]).toEqual([true, true]);
+    expect(await registry.deleted(name, version)).toBeUndefined();
+    expect(fake.asked).toEqual([]);
+  });
+});
+
 const answers: readonly [string, (response: ServerResponse) => void, RegExp][] = [
   ['a page of something else', (response) => response.end('<html>'), /is no registry of servers \(v0\.1\)/],
   ['JSON of something else', (response) => response.end('{"servers": 1}'), /is no registry of servers/],

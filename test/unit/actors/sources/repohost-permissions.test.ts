@@ -38,6 +38,11 @@ test('whom the host does not know there may not: apps and bots among them', asyn
   ]);
 });
 
+test.each(['..', '.', ''])('a name %j leads to no other path: nothing is sent', async (name) => {
+  await expect(mayWrite(name)).rejects.toThrow(RangeError);
+  expect(rest.asked).toEqual([]);
+});
+
 describe('a token', () => {
   test.each([
     [401, 'the token is not valid (any more)'],
