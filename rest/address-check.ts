@@ -1,9 +1,8 @@
-// Which addresses a connection may lead to, where somebody else has chosen the destination: a page, a value in a url.
-// Addresses are checked and not names, since a name may resolve to another machine a second later.
+// Address check for destinations from outside, such as a link of a page or a url in a response. It takes addresses and no names,
+// since a name can resolve to another machine a second later.
 //
 // 1. Public unicast addresses are allowed, and unknown ranges are not.
-// 2. An IPv6 address that carries an IPv4 address is judged by that address where it leads there (mapped, NAT64), and refused
-//    where it is obsolete (6to4, Teredo, compatible).
+// 2. A mapped or NAT64 address is checked as the IPv4 address in it. Obsolete forms are refused (6to4, Teredo, compatible).
 
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
@@ -23,7 +22,7 @@ const WORDS: Readonly<Record<string, string>> = {
   broadcast: 'the broadcast address',
 };
 
-/** Returns why `address` is forbidden, in words that follow "is"; undefined where it is allowed. */
+/** Returns the reason to refuse `address`, phrased to follow "is"; undefined for an allowed address. */
 export function refusalOf(address: string): string | undefined {
   let parsed: ipaddr.IPv4 | ipaddr.IPv6;
   try {

@@ -1,8 +1,8 @@
-// A `fetch` for addresses that other people have chosen: it connects to public addresses alone.
+// A `fetch` for urls from outside: it connects only to addresses that pass a check.
 //
-// FET1  a name is resolved once for each request, every address is checked, and the connection goes to a checked one. An answer
-//      of the DNS that changes between check and connection has no effect.
-// FET2  no connection is reused, and no redirect is followed.
+// FET1  a request resolves its name once, checks every address, and connects to a checked address: a DNS answer that changes in
+//       between has no effect.
+// FET2  connections are not reused, and redirects are not followed.
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';

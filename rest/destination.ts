@@ -1,7 +1,7 @@
 // Resolves the destination of a connection, and checks it.
 //
-// A name is resolved once, every address is checked, and the connection uses these addresses alone. A name with any forbidden
-// address is refused: DNS rebinding begins with such a name.
+// A name is resolved once, every address is checked, and the connection uses only these addresses. One forbidden address makes
+// the name forbidden, since DNS rebinding starts with such a name.
 
 import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -10,7 +10,7 @@ import { isBlockedPort } from './blocked-ports.ts';
 
 const LOOKUP_MS = 10_000;
 
-/** Returns why a connection to an address is forbidden, in words that follow "is"; undefined where it is allowed. */
+/** Returns the reason to refuse an address, phrased to follow "is"; undefined for an allowed address. */
 export type Refusal = (address: string) => string | undefined;
 
 /** All addresses of a name. */

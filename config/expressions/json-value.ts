@@ -14,7 +14,7 @@ export function jsonOf(value: unknown): unknown {
 export function jsonTextOf(value: unknown, maxLength: number): string {
   let length = 0;
   return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key) {
-    // The second argument is what `toJSON` of a value returned.
+    // The value itself: the second argument is the result of its `toJSON`.
     const json = shallowJson(this[key]);
     length += key.length + (typeof json === 'string' ? json.length : 1);
     if (length > maxLength) throw new RangeError(`the JSON text is longer than ${maxLength} characters`);

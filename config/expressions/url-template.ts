@@ -10,7 +10,7 @@ import { placesOf, placeText } from './url-places.ts';
 import { hostFault, isAllowed } from './url-prefix.ts';
 
 export interface UrlTemplate {
-  /** Whether the file names the host; otherwise an expression gives the whole url. */
+  /** True if the file names the host, false if an expression gives the whole url. */
   readonly hasLiteralHost: boolean;
   /** Throws ExpressionError. */
   render(values: Readonly<Record<string, unknown>>): URL;

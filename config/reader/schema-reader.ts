@@ -26,7 +26,7 @@ export class SchemaReader {
   unsetVariables: Problem['severity'] = 'error';
   /** Whether that is told at all; not where each of them is asked for. */
   isUnsetTold = true;
-  /** Urls whose host a value could choose: a warning where the flow is loaded all the same, and its node refuses to send. */
+  /** Severity of unsafe urls in flows. After a warning the flow is loaded, and its node refuses to send. */
   unsafeUrls: Problem['severity'] = 'error';
   /** What is said besides of a `${` that begins no reference. */
   noReferenceAdvice = '';

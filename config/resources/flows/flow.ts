@@ -30,7 +30,7 @@ export type NodeWork =
       readonly type: 'HTTP';
       readonly method: HttpMethod;
       readonly url: UrlTemplate;
-      /** Whether it may connect to addresses that are not public. */
+      /** True if the request may connect to private and reserved addresses. */
       readonly allow_private: boolean;
       readonly headers: Readonly<Record<string, Template>>;
       readonly body: ValueTemplate | undefined;

@@ -1,4 +1,4 @@
-// Reads the `config` of an HTTP node: where it sends a request, and what it sends.
+// Reads the `config` of an HTTP node: the url, the headers and the body of its request.
 
 import type { Template } from '../../expressions/template.ts';
 import { readPrefix } from '../../expressions/url-prefix.ts';
@@ -30,7 +30,7 @@ export function readHttpNode(node: NodeToRead): NodeWork | undefined {
     type: 'HTTP',
     method,
     url,
-    // The author of the file has chosen a host that the file names.
+    // A host in the file is the decision of its author.
     allow_private: (config.allow_private as boolean | undefined) ?? url.hasLiteralHost,
     headers: Object.fromEntries(headers) as Record<string, Template>,
     body,

@@ -1,4 +1,4 @@
-// Where an HTTP node of a flow sends its request, in the program as it is shipped: values from outside choose neither path, query nor host.
+// Requests of HTTP nodes with values from outside, in the shipped program: the file alone chooses path, query and host.
 
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';

@@ -79,7 +79,7 @@ const literal = fc
 
 interface Piece {
   readonly literal: string;
-  /** The value behind the literal text, where there is one. */
+  /** Value behind the literal text, if any. */
   readonly value: string | undefined;
 }
 
@@ -98,7 +98,7 @@ const origins = [
 const hasValue = (pieces: readonly Piece[]) => pieces.some(({ value }) => value !== undefined);
 const decoded = (pieces: readonly Piece[]) =>
   pieces.map((each) => decodeURIComponent(each.literal) + (each.value ?? '')).join('');
-/** As the file has it, each value by its name. */
+/** The encoded text of a place. */
 const raw = (pieces: readonly Piece[]) =>
   pieces
     .map(

@@ -1,4 +1,4 @@
-// A url of a flow: what its values become, and which templates and values are refused.
+// Urls of flows: the encoding of values, refused templates, refused values.
 
 import { describe, expect, test } from 'vitest';
 import { readParts } from '../../../../config/expressions/template.ts';
