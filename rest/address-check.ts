@@ -1,5 +1,5 @@
-// Address check for destinations from outside, such as a link of a page or a url in a response. It takes addresses and no names,
-// since a name can resolve to another machine a second later.
+// Checks addresses of destinations from outside, such as links in pages and urls in responses. Names are useless for a check, since
+// they can resolve to another machine a second later.
 //
 // 1. Public unicast addresses are allowed, and unknown ranges are not.
 // 2. A mapped or NAT64 address is checked as the IPv4 address in it. Obsolete forms are refused (6to4, Teredo, compatible).

@@ -1,7 +1,7 @@
 // A `fetch` for urls from outside: it connects only to addresses that pass a check.
 //
-// FET1  a request resolves its name once, checks every address, and connects to a checked address: a DNS answer that changes in
-//       between has no effect.
+// FET1  a request resolves the host name once, checks every address, and connects to a checked address, so DNS rebinding has no
+//       effect.
 // FET2  connections are not reused, and redirects are not followed.
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
@@ -22,7 +22,7 @@ export interface FetchRequest {
   readonly signal: AbortSignal;
 }
 
-/** Returns a `fetch` that rejects with a RequestFault of kind `forbidden` for a destination that `refusal` refuses. */
+/** Returns a `fetch` that rejects forbidden destinations with a RequestFault of kind `forbidden`. */
 export function checkedFetch(refusal: Refusal, resolve: Resolve = resolveBySystem): Fetch {
   return async (url, request) => {
     const { hostname, protocol, port } = url;
@@ -78,7 +78,7 @@ function responseOf(message: IncomingMessage): Response {
   return new Response(hasBody ? (Readable.toWeb(message) as ReadableStream) : null, { status, headers });
 }
 
-/** A lookup cannot be aborted: its result is dropped. */
+/** Rejects on abort; the lookup itself continues. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

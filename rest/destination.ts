@@ -1,4 +1,4 @@
-// Resolves the destination of a connection, and checks it.
+// Resolves and checks destinations of connections.
 //
 // A name is resolved once, every address is checked, and the connection uses only these addresses. One forbidden address makes
 // the name forbidden, since DNS rebinding starts with such a name.
@@ -19,7 +19,7 @@ export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 /** The addresses that the system knows, its hosts file included. */
 export const resolveBySystem: Resolve = (name) => promisify(lookup)(name, { all: true, verbatim: true });
 
-/** A connection that is forbidden; the message has the reason. */
+/** Forbidden connection; the message contains the reason. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
@@ -33,7 +33,7 @@ export interface Destination {
 
 /**
  * @param host a name, or an address; IPv6 with or without brackets
- * @throws RefusedError for a forbidden destination; the resolver's error for a name without an address
+ * @throws RefusedError if the destination is forbidden; the resolver's error if it is unknown
  */
 export async function destinationOf(
   host: string,

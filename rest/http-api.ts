@@ -35,7 +35,7 @@ export interface HttpApiOptions {
   readonly redirects?: 'never' | 'same-origin';
   /** Taken out of every answer: what is sent in headers, addresses or bodies and must be seen nowhere. */
   readonly secrets?: readonly string[];
-  /** Sends each request, of a redirect too. @default fetch */
+  /** Sends requests and followed redirects. @default fetch */
   readonly fetch?: Fetch;
 }
 

@@ -19,7 +19,7 @@ export type FaultKind =
   | 'too-large'
   /** The host sent the request on to where it must not go. `code` says why. */
   | 'redirected'
-  /** The address is one that the request must not connect to. */
+  /** Connections to the address are forbidden. */
   | 'forbidden';
 
 export interface FaultDetails {

@@ -61,7 +61,7 @@ async function readResources(options: AutomateOptions): Promise<LoadedResources>
     options.environment(),
     secrets,
     options.servers(),
-    // One unsafe node must not stop the triggers: it sends nothing, and its run fails.
+    // One unsafe node must not stop the gateway: the node sends nothing and fails.
     'warning',
   );
   options.addSecrets(secrets.list());

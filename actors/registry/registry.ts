@@ -124,7 +124,7 @@ interface ListAnswer {
   readonly metadata?: { readonly nextCursor?: unknown } | null;
 }
 
-/** Throws a RegistryError for a name or a version that is no segment of a path. */
+/** Throws a RegistryError if name or version cannot be a path segment. */
 function versionPath(name: string, version: string): string {
   try {
     return path`/v0.1/servers/${name}/versions/${version}`;

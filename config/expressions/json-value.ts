@@ -2,7 +2,7 @@
 
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 
-/** Converts a value of CEL to JSON. Throws RangeError for a value that JSON has no form for. */
+/** Converts CEL values to JSON. Throws RangeError if JSON cannot express a value. */
 export function jsonOf(value: unknown): unknown {
   const json = shallowJson(value);
   if (Array.isArray(json)) return json.map(jsonOf);
@@ -10,11 +10,11 @@ export function jsonOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(json).map(([key, member]) => [key, jsonOf(member)]));
 }
 
-/** Serialises a value of CEL as JSON text. Throws RangeError like `jsonOf`, and as soon as the text exceeds `maxLength`. */
+/** Serialises CEL values as JSON text. Throws RangeError like `jsonOf`, and as soon as the text exceeds `maxLength`. */
 export function jsonTextOf(value: unknown, maxLength: number): string {
   let length = 0;
   return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key) {
-    // The value itself: the second argument is the result of its `toJSON`.
+    // The second argument has passed through `toJSON` already.
     const json = shallowJson(this[key]);
     length += key.length + (typeof json === 'string' ? json.length : 1);
     if (length > maxLength) throw new RangeError(`the JSON text is longer than ${maxLength} characters`);
@@ -22,7 +22,7 @@ export function jsonTextOf(value: unknown, maxLength: number): string {
   });
 }
 
-/** Converts a scalar; members of lists and maps stay values of CEL. */
+/** Converts a scalar; lists and maps keep CEL members. */
 function shallowJson(value: unknown): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'bigint') return numberOf(value);

@@ -21,14 +21,14 @@ export interface Template {
   render(values: Readonly<Record<string, unknown>>): unknown;
 }
 
-/** Literal text of a template, or one of its expressions. */
+/** Literal text or an expression. */
 export interface TemplatePart {
   readonly content: string | Expression;
   /** Position in the template, from 0. */
   readonly at: number;
 }
 
-/** Returns literal texts and expressions of a template in their order; no literal text is empty. */
+/** Splits a template into non-empty literal texts and expressions. */
 export function readParts(
   text: string,
   variables: Variables,

@@ -1,6 +1,6 @@
-// Functions of expressions that put a value into another syntax: encode(), json(), base64().
+// Expression functions for escaping: encode(), json(), base64().
 //
-// The result of each is bounded, so that calls within each other cannot grow without limit (CEL2).
+// Results are bounded, so nested calls cannot grow without limit (CEL2).
 
 import type { Environment } from '@marcbachmann/cel-js';
 import { jsonTextOf } from './json-value.ts';

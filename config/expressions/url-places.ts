@@ -1,4 +1,4 @@
-// The places of a url in which values stand: path segments and query parameters (URL1).
+// Path segments and query parameters with values (URL1).
 
 import { type Expression, ExpressionError, type ExpressionFault, quoted } from './expression.ts';
 import type { TemplatePart } from './template.ts';
@@ -12,7 +12,7 @@ interface Place {
   readonly pieces: TemplatePart['content'][];
 }
 
-/** Splits the parts of a url at the delimiters of its literal text. */
+/** Splits url parts at literal delimiters. */
 export function placesOf(origin: string, parts: readonly TemplatePart[]): readonly Place[] | ExpressionFault {
   let place: Place = { delimiter: '', pieces: [origin] };
   const places = [place];
@@ -20,7 +20,7 @@ export function placesOf(origin: string, parts: readonly TemplatePart[]): readon
   for (const { content, at } of parts) {
     if (typeof content === 'object') {
       if (place.delimiter === '#')
-        return { message: 'stands after a #, which is not sent: write %23 for a # in the url', at };
+        return { message: 'stands behind #, which is not sent: write %23 to send a #', at };
       place.pieces.push(content);
       continue;
     }
@@ -36,7 +36,7 @@ export function placesOf(origin: string, parts: readonly TemplatePart[]): readon
   }
   const isRewritten =
     parts.length > 1 && places.some((each) => isLiteral(each) && leadsUp(each, literalOf(each)));
-  return isRewritten ? { message: 'a path with {{ }} has no segments . and ..', at: 0 } : places;
+  return isRewritten ? { message: 'remove the segments . and .. from a path with {{ }}', at: 0 } : places;
 }
 
 const isLiteral = ({ pieces }: Place) => pieces.every((piece) => typeof piece === 'string');
@@ -45,7 +45,7 @@ const literalOf = ({ pieces }: Place) => pieces.join('');
 
 const leadsUp = ({ delimiter }: Place, text: string) => delimiter === '/' && isDotSegment(text);
 
-/** Renders a place. Throws ExpressionError for a value that it cannot hold. */
+/** Renders one place. Throws ExpressionError for an unsuitable value. */
 export function placeText(place: Place, values: Readonly<Record<string, unknown>>): string {
   if (isLiteral(place)) return literalOf(place);
   const text = place.pieces

@@ -1,8 +1,8 @@
-// A url with expressions, split into its places when the file is read, before any value is known.
+// Url templates, parsed when the file is loaded, before any value is known.
 //
 // URL1  literal text alone decides the scheme, the host, the port, the number of path segments and the number of query parameters.
-//       A value is percent-encoded and stays within its segment, query key or query value.
-// URL2  an expression that is the whole url leads only below a prefix that the file allows.
+//       Values are percent-encoded, and none leaves the segment, query key or query value that contains it.
+// URL2  a url from a single expression begins with an allowed prefix.
 
 import { type Expression, ExpressionError, type ExpressionFault, quoted } from './expression.ts';
 import type { TemplatePart } from './template.ts';
@@ -10,7 +10,7 @@ import { placesOf, placeText } from './url-places.ts';
 import { hostFault, isAllowed } from './url-prefix.ts';
 
 export interface UrlTemplate {
-  /** True if the file names the host, false if an expression gives the whole url. */
+  /** False if one expression returns the whole url. */
   readonly hasLiteralHost: boolean;
   /** Throws ExpressionError. */
   render(values: Readonly<Record<string, unknown>>): URL;
@@ -18,9 +18,9 @@ export interface UrlTemplate {
 
 const ORIGIN = /^https?:\/\/[^/?#\\\s]+/i;
 const LITERAL_HOST =
-  'should begin with http:// or https:// and a host without {{ }}; a url that is one {{ }} and nothing else needs url_allow';
+  'should begin with http:// or https:// and a host without {{ }}; or make the whole url one {{ }}, with url_allow';
 
-/** Splits a url, without spaces around it; `allowed` are the prefixes for one that is a single expression. */
+/** Parses a trimmed url; `allowed` limits single expressions. */
 export function urlTemplate(
   parts: readonly TemplatePart[],
   allowed: readonly URL[] | undefined,
@@ -29,7 +29,7 @@ export function urlTemplate(
   const untyped = parts.find(({ content }) => typeof content === 'object' && !isScalar(content.type));
   if (untyped !== undefined)
     return {
-      message: `gives ${(untyped.content as Expression).type}, which has no place in a url`,
+      message: `gives ${(untyped.content as Expression).type}; a url holds text, a number or a boolean`,
       at: untyped.at,
     };
   if (parts.length === 1 && typeof first?.content === 'object') return wholeUrl(first.content, allowed);
@@ -47,7 +47,7 @@ export function urlTemplate(
   };
 }
 
-/** Returns a url that never renders, in place of one with a fault. */
+/** Replaces a faulty url: rendering always throws. */
 export function refusingUrl(message: string): UrlTemplate {
   return {
     hasLiteralHost: false,
@@ -66,7 +66,7 @@ function wholeUrl(
   if (allowed === undefined)
     return {
       message:
-        'is one {{ }}, which could lead to any host: list the addresses it may lead to, as url_allow: [https://api.example.com/], or write the host in the url',
+        'could lead to any host: list allowed prefixes, as url_allow: [https://api.example.com/], or write the host in the url',
       at: 0,
     };
   return {
@@ -79,7 +79,7 @@ function wholeUrl(
         throw new ExpressionError(`url: ${quoted(expression.text.trim())} ${fault}`);
       if (isAllowed(url, allowed)) return url;
       throw new ExpressionError(
-        `url: ${quoted(expression.text.trim())} leads to ${url.origin}, to an address that url_allow does not list`,
+        `url: ${quoted(expression.text.trim())} leads to ${url.origin}, outside the prefixes in url_allow`,
       );
     },
   };
@@ -92,9 +92,12 @@ function literalFault(parts: readonly TemplatePart[]): ExpressionFault | undefin
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the parser drops tabs and line breaks.
     const rewritten = content.search(/[\\\x00-\x1f]/);
     if (rewritten !== -1)
-      return { message: 'a url has no backslashes, tabs or line breaks', at: at + rewritten };
+      return { message: 'remove backslashes, tabs and line breaks from the url', at: at + rewritten };
     if (index + 1 < parts.length && /%[0-9a-f]?$/i.test(content))
-      return { message: 'a % stands in front of {{ }}: write %25', at: at + content.lastIndexOf('%') };
+      return {
+        message: '% in front of {{ }} would begin an escape: write %25',
+        at: at + content.lastIndexOf('%'),
+      };
   }
   return undefined;
 }

@@ -26,7 +26,7 @@ export class SchemaReader {
   unsetVariables: Problem['severity'] = 'error';
   /** Whether that is told at all; not where each of them is asked for. */
   isUnsetTold = true;
-  /** Severity of unsafe urls in flows. After a warning the flow is loaded, and its node refuses to send. */
+  /** Severity of unsafe urls in flows. With `warning` the flow loads, and the node refuses to send. */
   unsafeUrls: Problem['severity'] = 'error';
   /** What is said besides of a `${` that begins no reference. */
   noReferenceAdvice = '';

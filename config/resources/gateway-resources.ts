@@ -15,7 +15,7 @@ export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'provi
 
 /**
  * Never rejects for what is in the files. `servers` are the ids of the catalog, undefined where it is not known. Keys of providers
- * are among the `secrets` then, those of the usual variables too. `unsafeUrls` is the severity of a url whose host a value could choose.
+ * are among the `secrets` then, those of the usual variables too. `unsafeUrls` is the severity of unsafe urls in flows.
  */
 export function loadGatewayResources(
   { spec, platforms, listen_addr, providers, prices }: ResourceSettings,

@@ -35,7 +35,7 @@ export class Compiler {
     return read;
   }
 
-  /** Compiles a url, limited to `allowed` where an expression gives all of it; undefined after a reported error. */
+  /** Compiles a url; `allowed` limits single expressions. Undefined after a reported error. */
   url(
     written: string | undefined,
     path: string,
@@ -58,7 +58,13 @@ export class Compiler {
     }
     for (const { content, at } of url.hasLiteralHost ? parts : [])
       if (typeof content === 'object' && content.functions.has('encode'))
-        this.#reader.reportWithin(path, text, at, 'is encoded twice: a url encodes its values', 'warning');
+        this.#reader.reportWithin(
+          path,
+          text,
+          at,
+          'is encoded twice: remove encode(), urls encode values',
+          'warning',
+        );
     return url;
   }
 

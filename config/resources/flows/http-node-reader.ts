@@ -1,4 +1,4 @@
-// Reads the `config` of an HTTP node: the url, the headers and the body of its request.
+// Reads the `config` of HTTP nodes.
 
 import type { Template } from '../../expressions/template.ts';
 import { readPrefix } from '../../expressions/url-prefix.ts';
@@ -30,7 +30,7 @@ export function readHttpNode(node: NodeToRead): NodeWork | undefined {
     type: 'HTTP',
     method,
     url,
-    // A host in the file is the decision of its author.
+    // The author has chosen a literal host.
     allow_private: (config.allow_private as boolean | undefined) ?? url.hasLiteralHost,
     headers: Object.fromEntries(headers) as Record<string, Template>,
     body,

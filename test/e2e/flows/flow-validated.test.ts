@@ -60,12 +60,12 @@ spec:
 `;
 
 const urlProblems = [
-  'flows/urls.yaml:7:60: spec.nodes[0].config.url: should begin with http:// or https:// and a host without {{ }}; a url that is one {{ }} and nothing else needs url_allow',
-  'flows/urls.yaml:8:44: spec.nodes[1].config.url: is one {{ }}, which could lead to any host: list the addresses it may lead to, as url_allow: [https://api.example.com/], or write the host in the url',
+  'flows/urls.yaml:7:60: spec.nodes[0].config.url: should begin with http:// or https:// and a host without {{ }}; or make the whole url one {{ }}, with url_allow',
+  'flows/urls.yaml:8:44: spec.nodes[1].config.url: could lead to any host: list allowed prefixes, as url_allow: [https://api.example.com/], or write the host in the url',
   'flows/urls.yaml:9:77: spec.nodes[2].config.url_allow[0]: should end with /, as https://api.example.com/v1/',
-  'flows/urls.yaml:10:68: warning: spec.nodes[3].config.url: is encoded twice: a url encodes its values',
+  'flows/urls.yaml:10:68: warning: spec.nodes[3].config.url: is encoded twice: remove encode(), urls encode values',
   'flows/urls.yaml:10:97: warning: spec.nodes[3].config.url_allow: has no effect: the url names its host',
-  'flows/urls.yaml:11:87: spec.nodes[4].config.url: stands after a #, which is not sent: write %23 for a # in the url',
+  'flows/urls.yaml:11:87: spec.nodes[4].config.url: stands behind #, which is not sent: write %23 to send a #',
 ];
 
 test('validate and --check refuse a url whose host a value could choose', async () => {

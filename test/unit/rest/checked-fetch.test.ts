@@ -52,7 +52,7 @@ beforeEach(() => {
   requests = [];
 });
 
-/** Stands for the DNS: each lookup gives the next answer. */
+/** Fake DNS: successive lookups return successive answers. */
 function answers(...lists: readonly (readonly string[])[]): Resolve & { count: number } {
   const resolve = Object.assign(
     async () => {
@@ -126,13 +126,13 @@ test.each([
 });
 
 test('FET1 an answer of the DNS that changes after the check has no effect', async () => {
-  // 192.0.2.1 leads nowhere. A second lookup, by the system too, would lead to the server.
+  // 192.0.2.1 is unreachable; any second lookup would return the address of the server.
   const isFirst: Refusal = (address) => (address === '127.0.0.1' ? 'a loopback address' : undefined);
   const resolve = answers(['192.0.2.1'], ['127.0.0.1']);
   const api = apiAt('localhost', isFirst, resolve);
   await faultOf(api.request({ path: '/a', timeoutMs: 500 }));
   expect([resolve.count, requests]).toEqual([1, []]);
-  // The next request has a check of its own.
+  // The next request checks again.
   expect((await faultOf(api.request({ path: '/a' }))).message).toContain('localhost is 127.0.0.1');
   expect(requests).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// URL1: a value of any text stays within its segment, query key or query value, and arrives there unchanged.
+// URL1: arbitrary text cannot leave the segment, query key or query value, and arrives unchanged.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -98,7 +98,7 @@ const origins = [
 const hasValue = (pieces: readonly Piece[]) => pieces.some(({ value }) => value !== undefined);
 const decoded = (pieces: readonly Piece[]) =>
   pieces.map((each) => decodeURIComponent(each.literal) + (each.value ?? '')).join('');
-/** The encoded text of a place. */
+/** Encoded text. */
 const raw = (pieces: readonly Piece[]) =>
   pieces
     .map(
@@ -153,7 +153,7 @@ test('scheme, host, port, segments and parameters are those of the file, and eac
         expect([...sent.searchParams]).toEqual(
           parameters.map(({ key, value }) => [decoded(key), decoded(value)]),
         );
-        // The request is made from path and query: they survive another parsing.
+        // HttpApi parses path and query again.
         expect(new URL(file.origin + sent.pathname + sent.search).href).toBe(sent.href);
       },
     ),
