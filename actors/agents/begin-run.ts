@@ -4,13 +4,13 @@
 import { randomBytes } from 'node:crypto';
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
 import type { JournaledTool, JournalRow } from '../../machines/agent-run/journal.ts';
-import { toolNames } from '../../machines/agent-run/tool-names.ts';
 import { GatewayError } from '../errors.ts';
 import { HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import { RpcFault } from '../jsonrpc/rpc-fault.ts';
 import { messagesFor } from './run-input.ts';
 import type { AllTools, FoundTool } from './tool-box.ts';
+import { toolNames } from './tool-names.ts';
 import { policyOf } from './tool-policy.ts';
 
 const NONCE_BYTES = 9;
@@ -66,13 +66,14 @@ async function found(
 }
 
 /** What is denied the model is not even told of. */
-function journaled(tools: readonly FoundTool[], { policy }: ModelRuntime): readonly JournaledTool[] {
-  const verdictOn = policyOf(policy);
+function journaled(tools: readonly FoundTool[], { policy, servers }: ModelRuntime): readonly JournaledTool[] {
+  const ids = servers.map(({ name }) => name);
+  const verdictOn = policyOf(policy, ids);
   const allowed = tools.flatMap((tool) => {
     const verdict = verdictOn(tool);
     return verdict === 'deny' ? [] : [{ ...tool, verdict }];
   });
-  const names = toolNames(allowed);
+  const names = toolNames(allowed, ids);
   return allowed.map((tool, n) => {
     const { server, description, inputSchema, hints, verdict } = tool;
     return { name: names[n] ?? '', server, tool: tool.tool, description, inputSchema, hints, verdict };

@@ -1,8 +1,8 @@
-// Which tools of its servers an agent sees: `tools: { allow, deny }` of each server, then the patterns of the agent. A pattern with a
-// slash is SERVER/TOOL, and stands for nothing else: a tool cannot take the name of another server into its own.
+// Tools that an agent sees of its servers: `tools: { allow, deny }` of each server, then the patterns of the agent (tool-patterns.ts).
 
 import type { AgentServer } from '../../config/resources/agents/model-runtime.ts';
 import { loadToolFilters, toolFilter } from '../client/aggregate/tool-filter.ts';
+import { toolPatterns } from './tool-patterns.ts';
 
 /** Whether the tool of that name is seen. */
 export type ToolScope = (tool: string) => boolean;
@@ -11,7 +11,7 @@ type Patterns = AgentServer['tools'];
 
 /** To be awaited before scopes are made. */
 export function loadToolScopes(servers: readonly AgentServer[], patterns: readonly string[]): Promise<void> {
-  return loadToolFilters([...servers.map(({ tools }) => tools), ...halves(patterns)]);
+  return loadToolFilters([...servers.map(({ tools }) => tools), ...halves(servers, patterns)]);
 }
 
 /** By the name of the server. Without patterns all that the servers let through. */
@@ -19,7 +19,7 @@ export function toolScopes(
   servers: readonly AgentServer[],
   patterns: readonly string[],
 ): ReadonlyMap<string, ToolScope> {
-  const [named, placed] = halves(patterns).map(toolFilter);
+  const [named, placed] = halves(servers, patterns).map(toolFilter);
   return new Map(
     servers.map(({ name, tools }) => {
       const isLetThrough = toolFilter(tools);
@@ -30,11 +30,14 @@ export function toolScopes(
   );
 }
 
-/** The patterns of TOOL, and those of SERVER/TOOL. */
-function halves(patterns: readonly string[]): Patterns[] {
-  const isPlaced = (pattern: string) => pattern.includes('/');
+/** The patterns of tools' own names, and those of SERVER/TOOL. */
+function halves(servers: readonly AgentServer[], patterns: readonly string[]): Patterns[] {
+  const { bare, placed } = toolPatterns(
+    patterns,
+    servers.map(({ name }) => name),
+  );
   return [
-    { allow: patterns.filter((pattern) => !isPlaced(pattern)), deny: [] },
-    { allow: patterns.filter(isPlaced), deny: [] },
+    { allow: bare, deny: [] },
+    { allow: placed, deny: [] },
   ];
 }

@@ -4,16 +4,18 @@
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
 import { compileGlobs } from '../../globs/glob.ts';
 import type { FoundTool } from './tool-box.ts';
+import { toolPatterns } from './tool-patterns.ts';
 
 /** As they are found in the file: `tools: read_fiel`. A pattern under `policy` may be meant for what is not there. */
 export function unmatchedNames(
-  { tools, policy }: Pick<ModelRuntime, 'tools' | 'policy'>,
+  { tools, policy, servers }: Pick<ModelRuntime, 'tools' | 'policy' | 'servers'>,
   found: readonly Pick<FoundTool, 'server' | 'tool'>[],
 ): readonly string[] {
-  const bare = found.map(({ tool }) => tool);
-  const placed = found.map(({ server, tool }) => `${server}/${tool}`);
-  const isUnmatched = (pattern: string): boolean => {
-    const names = pattern.includes('/') ? placed : bare;
+  const ids = servers.map(({ name }) => name);
+  const isUnmatched = (written: string): boolean => {
+    const { bare, placed } = toolPatterns([written], ids);
+    const names = found.map(({ server, tool }) => (placed.length > 0 ? `${server}/${tool}` : tool));
+    const [pattern = written] = [...placed, ...bare];
     if (isName(pattern)) return !names.includes(pattern);
     return !names.some(compileGlobs([pattern], { kind: 'text' }));
   };

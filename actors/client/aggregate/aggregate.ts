@@ -3,8 +3,8 @@
 // changed.
 //
 // GA1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
-// GA2  two entries never share a name; the map, not the name, tells the server, and what else is known at the time
-//     does not change where a name leads, nor does it matter who sees only a part of the servers.
+// GA2  two entries never share a name; names are those of tool-names.ts, made as if every client saw all servers and tools, so
+//     that neither the tools known at the time nor a narrower view changes the tool that a name leads to.
 
 import { KeptResult } from '../../jsonrpc/compose.ts';
 import { rawJson } from '../../jsonrpc/span.ts';
@@ -24,7 +24,7 @@ import type { ManagedServer } from '../../server/managed-server.ts';
 import { ListPages, type ServerItems } from './list-pages.ts';
 import { mergedInstructions } from './merged-instructions.ts';
 import { type ToolFilter, toolFilter } from './tool-filter.ts';
-import { exposedName, hashedName } from './tool-names.ts';
+import { MergedNames } from './tool-names.ts';
 import { matchesTemplate } from './uri-template.ts';
 
 export interface Target {
@@ -164,15 +164,14 @@ export class Aggregate {
    * server that lists more for some clients, or more than is kept, or whose lists could not be learnt. It knows best.
    */
   findUnlisted(kind: 'tools' | 'prompts', name: string): Target | undefined {
-    let found: ManagedServer | undefined;
-    for (const server of this.#everyone()) {
-      const isLonger = found === undefined || server.id.length > found.id.length;
-      if (isLonger && name.startsWith(`${server.id}__`)) found = server;
-    }
+    const everyone = this.#everyone();
+    const plain = new MergedNames(everyone.map(({ id }) => id)).readPlain(name);
+    if (plain === undefined) return undefined;
+    const { server: id, tool: key } = plain;
+    const found = everyone.find((server) => server.id === id);
     if (found === undefined || !this.#servers().includes(found)) return undefined;
     const { cache, entry } = found;
     if (entry.isolation === 'shared' && cache.isLearnt && cache.cuts[kind] === undefined) return undefined;
-    const key = name.slice(found.id.length + 2);
     const isHidden = kind === 'tools' && !this.isAllowed(found, key);
     const isKnown = cache.lists[kind]?.some((item) => item.key === key) === true;
     return isHidden || isKnown ? undefined : { server: found, key };
@@ -259,20 +258,19 @@ export class Aggregate {
     const targets = new Map<string, Shown>();
     const list: ServerItems<Shown>[] = [];
     const servers = [...this.servers()];
-    const everyone = this.#narrowing === undefined ? servers : this.#everyone();
+    const names = isPrefixed ? new MergedNames(this.#everyone().map(({ id }) => id)) : undefined;
     for (const server of servers) {
-      // Servers `a` and `a__b` could both have a tool `a__b__c`: the plain name is the longer id's, known or not.
-      const rivals = everyone.filter(({ id }) => id !== server.id && id.startsWith(server.id));
-      const seen = new Set<string>();
+      const all = server.cache.lists[kind] ?? [];
+      const named = names?.namesOf(
+        server.id,
+        all.map(({ key }) => key),
+      );
       const items: Shown[] = [];
-      for (const item of server.cache.lists[kind] ?? []) {
+      for (const item of all) {
         const { key } = item;
-        if (seen.has(key) || (kind === 'tools' && !this.isShown(server, item))) continue;
-        seen.add(key);
-        let name = isPrefixed ? exposedName(server.id, key) : key;
-        if (isPrefixed && (targets.has(name) || rivals.some(({ id }) => name.startsWith(`${id}__`))))
-          name = hashedName(server.id, key);
-        // A resource is its uri: a second server's resource of the same uri could never be read.
+        if (kind === 'tools' && !this.isShown(server, item)) continue;
+        const name = named?.get(key) ?? key;
+        // Listed before; a second server's resource of the same uri could never be read.
         if (targets.has(name)) continue;
         const chars = name.length + item.before.length + item.after.length;
         const shown = { name, server, key, item, chars };

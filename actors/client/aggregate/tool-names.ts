@@ -1,24 +1,120 @@
-// Names in the aggregate: `id__name`, at most 64 characters of [A-Za-z0-9_-], since model APIs refuse anything else
-// and one bad name breaks a client's whole list. What does not fit is shortened with a hash of the full name, so that
-// the same server and tool always get the same name. The way back is a map: a name is never split.
+// Names of tools and prompts where the lists of several servers are merged: `server__tool`, or a name with a digest at its end. Model
+// APIs accept at most 64 characters of [A-Za-z0-9_-], and one bad name breaks a client's whole list.
+//
+// TN1  no two tools have the same name, and the plain name `server__tool` is that tool's or no tool's. Where two ids fit
+//      (`a` with `b__c`, `a__b` with `c`), the longer id has the plain name, whether its server has such a tool or not.
+// TN2  a name depends on the ids of the servers and on the tools of its own server: a tool of another server changes nothing.
+// TN3  a plain name that looks like a name with a digest is not given: otherwise a server could choose the name of another
+//      server's tool. Such a tool has a digest itself.
 
 import { createHash } from 'node:crypto';
 
 export const MAX_NAME_LENGTH = 64;
-const HASH_LENGTH = 8;
-const fits = /^[A-Za-z0-9_-]{1,64}$/;
+/** Of the id of a server. */
+const MAX_ID_LENGTH = 64;
+const SEPARATOR = '__';
+const SHORT_DIGEST = 8;
+/** Long enough that no server can search for a name with the digest of another tool. */
+const LONG_DIGEST = 32;
+const accepted = /^[A-Za-z0-9_-]{1,64}$/;
+const endsWithDigest = /_(?:[0-9a-f]{8}|[0-9a-f]{32})$/;
 
-/** The name a server's tool or prompt has in the aggregate. */
-export function exposedName(server: string, name: string): string {
-  const full = `${server}__${name}`;
-  return fits.test(full) ? full : hashedName(server, name);
+/** Returns whether a tool's own name could be mistaken for a name that is made here. */
+export function isReservedName(name: string): boolean {
+  return name.includes(SEPARATOR) || endsWithDigest.test(name);
 }
 
-/** The same, made unlike any other by a hash; used where two plain names would be equal. */
-export function hashedName(server: string, name: string): string {
-  const clean = `${server}__${name}`
-    .replace(/[^A-Za-z0-9_-]/g, '_')
-    .slice(0, MAX_NAME_LENGTH - HASH_LENGTH - 1);
-  const hash = createHash('sha256').update(`${server}\0${name}`).digest('hex').slice(0, HASH_LENGTH);
-  return `${clean}_${hash}`;
+export class MergedNames {
+  readonly #ids: ReadonlySet<string>;
+  readonly #pattern: RegExp;
+  #lookAlikes: ReadonlySet<string> | undefined;
+
+  /** `ids` are those of all servers, including hidden ones. `pattern` narrows which names are accepted. */
+  constructor(ids: Iterable<string>, pattern = accepted) {
+    this.#ids = new Set(ids);
+    this.#pattern = pattern;
+  }
+
+  /** Returns the server whose id, followed by `__`, the name begins with; the longest such id. */
+  ownerOf(name: string): string | undefined {
+    for (
+      let at = name.lastIndexOf(SEPARATOR, MAX_ID_LENGTH);
+      at > 0;
+      at = name.lastIndexOf(SEPARATOR, at - 1)
+    ) {
+      const id = name.slice(0, at);
+      if (this.#ids.has(id)) return id;
+    }
+    return undefined;
+  }
+
+  /** Returns the server and the tool of `server__tool`; undefined where no server has such a name, or another tool may. */
+  readPlain(name: string): { readonly server: string; readonly tool: string } | undefined {
+    const server = endsWithDigest.test(name) ? undefined : this.ownerOf(name);
+    return server === undefined ? undefined : { server, tool: name.slice(server.length + SEPARATOR.length) };
+  }
+
+  /** Returns the server of a listed name. For display only: two servers may have names with a digest that begin alike. */
+  likelyOwnerOf(name: string): string | undefined {
+    const plain = this.readPlain(name);
+    if (plain !== undefined) return plain.server;
+    const fitting = [...this.#ids].filter((id) => name.startsWith(this.#beginningOf(id)));
+    return fitting.sort((one, other) => other.length - one.length)[0];
+  }
+
+  /** Returns the name of each tool of one server; `tools` are all that the server has. */
+  namesOf(server: string, tools: Iterable<string>): ReadonlyMap<string, string> {
+    const names = new Map<string, string>();
+    for (const tool of tools) names.set(tool, this.#nameOf(server, tool));
+    const counts = new Map<string, number>();
+    for (const name of names.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (counts.size === names.size) return names;
+    for (const [tool, name] of names)
+      if (counts.get(name) !== 1) names.set(tool, this.#digestName(server, tool, LONG_DIGEST));
+    return names;
+  }
+
+  #nameOf(server: string, tool: string): string {
+    const plain = `${server}${SEPARATOR}${tool}`;
+    const isPlain = this.#pattern.test(plain) && this.readPlain(plain)?.server === server;
+    return isPlain ? plain : this.#digestName(server, tool, this.#digestLength(server));
+  }
+
+  #digestLength(server: string): number {
+    this.#lookAlikes ??= this.#findLookAlikes();
+    return this.#lookAlikes.has(server) ? LONG_DIGEST : SHORT_DIGEST;
+  }
+
+  #digestName(server: string, tool: string, length: number): string {
+    const digest = createHash('sha256').update(`${server}\0${tool}`).digest('hex').slice(0, length);
+    return `${this.#clean(`${server}${SEPARATOR}${tool}`).slice(0, MAX_NAME_LENGTH - length - 1)}_${digest}`;
+  }
+
+  /** Replaces the characters that are not accepted. */
+  #clean(name: string): string {
+    const clean = name.replace(/[^A-Za-z0-9_-]/g, '_');
+    return this.#pattern.test(clean.slice(0, MAX_NAME_LENGTH)) ? clean : `_${clean}`;
+  }
+
+  /** Finds the servers whose names with a digest may begin like those of another server, such as `a.b` and `a_b`. */
+  #findLookAlikes(): ReadonlySet<string> {
+    const byBeginning = new Map<string, string[]>();
+    for (const id of this.#ids) {
+      const beginning = this.#beginningOf(id);
+      byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), id]);
+    }
+    const found = new Set<string>();
+    for (const [beginning, ids] of byBeginning) {
+      for (let at = beginning.indexOf(SEPARATOR); at >= 0; at = beginning.indexOf(SEPARATOR, at + 1)) {
+        const shorter = byBeginning.get(beginning.slice(0, at + SEPARATOR.length));
+        if (shorter !== undefined && shorter !== ids) for (const id of [...shorter, ...ids]) found.add(id);
+      }
+      if (ids.length > 1) for (const id of ids) found.add(id);
+    }
+    return found;
+  }
+
+  #beginningOf(id: string): string {
+    return this.#clean(`${id}${SEPARATOR}`).slice(0, MAX_NAME_LENGTH - SHORT_DIGEST - 1);
+  }
 }

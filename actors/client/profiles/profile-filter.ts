@@ -1,12 +1,13 @@
-// Which servers and tools a profile has, as it is written and with the catalog that is in force.
+// Servers and tools of a profile, from its entry in the gateway file and the catalog in force.
 //
-// A pattern with `__` is of names as clients see them at /mcp, any other of the names that servers give their tools. To try each
-// for both would let through more than was meant: `read*` would take all tools of a server `reader`.
+// A pattern with `__` is of names as clients see them at /mcp, and where it begins with the id of a server, of that server's names
+// alone. Any other pattern is of the names that servers give their tools. To try each for both would let through more than was
+// meant: `read*` would include all tools of a server `reader`.
 
 import type { Catalog } from '../../../config/catalog/catalog-schema.ts';
 import type { ProfileEntry } from '../../../config/gateway-file/profile-schema.ts';
 import { type ToolFilter, toolFilter } from '../aggregate/tool-filter.ts';
-import { exposedName } from '../aggregate/tool-names.ts';
+import { MergedNames } from '../aggregate/tool-names.ts';
 
 export interface ProfileFilter {
   readonly servers: ReadonlySet<string>;
@@ -24,18 +25,30 @@ export function profileFilter({ servers, tags, tools }: ProfileEntry, catalog: C
   const ids = Object.entries(catalog.servers).flatMap(([id, entry]) =>
     isEverything || servers?.includes(id) || entry.tags.some((tag) => tags?.includes(tag)) ? [id] : [],
   );
-  return { servers: new Set(ids), isAllowed: toolsAllowed(tools) };
+  return { servers: new Set(ids), isAllowed: toolsAllowed(tools, catalog) };
 }
 
-function toolsAllowed(tools: readonly string[] | undefined): ProfileFilter['isAllowed'] {
+function toolsAllowed(
+  tools: readonly string[] | undefined,
+  { servers }: Catalog,
+): ProfileFilter['isAllowed'] {
   if (tools === undefined) return () => true;
-  const isSeen = anyOf(tools.filter((pattern) => pattern.includes('__')));
+  const names = new MergedNames(Object.keys(servers).filter((id) => servers[id]?.enabled !== false));
   const isOwn = anyOf(tools.filter((pattern) => !pattern.includes('__')));
+  const seen = tools.filter((pattern) => pattern.includes('__'));
+  const filters = new Map<string, ToolFilter>();
+  const filterFor = (server: string): ToolFilter => {
+    const isMeant = (owner: string | undefined) => owner === undefined || owner === server;
+    const filter = filters.get(server) ?? anyOf(seen.filter((pattern) => isMeant(names.ownerOf(pattern))));
+    filters.set(server, filter);
+    return filter;
+  };
   return (server, tool) => {
     if (isOwn(tool)) return true;
+    const isSeen = filterFor(server);
     // A name that does not fit is shown in another form; both can be written.
     const plain = `${server}__${tool}`;
-    const shown = exposedName(server, tool);
+    const shown = names.namesOf(server, [tool]).get(tool) ?? plain;
     return isSeen(plain) || (shown !== plain && isSeen(shown));
   };
 }

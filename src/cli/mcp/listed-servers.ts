@@ -1,7 +1,7 @@
 // What the gateway itself knows of its servers, for lists at its MCP address: whose an item is, and why something is not there. All of it
 // is besides: where the HTTP API says nothing, a list is a list all the same.
 
-import { exposedName } from '../../../actors/client/aggregate/tool-names.ts';
+import { MergedNames } from '../../../actors/client/aggregate/tool-names.ts';
 import type { ServerDetails, ServerList } from '../api/api-responses.ts';
 import { pathOf } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
@@ -31,14 +31,10 @@ export async function serverIds(
 
 /** A merged list by server. What is nobody's, as the search of tools, stands first, as the gateway's. */
 export function grouped(items: readonly Item[], ids: readonly string[]): Group[] {
-  const prefixes = ids.map((id) => [id, exposedName(id, '')] as const);
+  const names = new MergedNames(ids);
   const own = new Map<string, Item[]>();
   for (const item of items) {
-    const fitting = prefixes.filter(([, prefix]) => String(item.name).startsWith(prefix));
-    const [id = ''] = fitting.reduce<readonly [string, string] | readonly []>(
-      (best, each) => (each[1].length > (best[1]?.length ?? -1) ? each : best),
-      [],
-    );
+    const id = names.likelyOwnerOf(String(item.name)) ?? '';
     own.set(id, [...(own.get(id) ?? []), item]);
   }
   return ['', ...ids].flatMap((id) => {

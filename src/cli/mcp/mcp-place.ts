@@ -1,7 +1,6 @@
 // Where a command finds its servers: the MCP address of a gateway that runs, of all servers, of one or of a profile; or a gateway of its
 // own over the catalog of --catalog, which ends with the command.
 
-import { exposedName } from '../../../actors/client/aggregate/tool-names.ts';
 import { ConfigError } from '../../../config/reader/problem.ts';
 import { ApiClient, ApiProblem } from '../api/api-client.ts';
 import { readTarget, type TargetOptions, UsageError } from '../api/target-options.ts';
@@ -19,8 +18,6 @@ export interface Place {
   readonly server: string | undefined;
   readonly profile: string | undefined;
   readonly url: URL;
-  /** The name that a tool or a prompt of the server has at that address. */
-  nameOf(name: string): string;
 }
 
 /** Calls `use` with the place of `server`, or of all servers, and ends what was started for it. Throws UsageError. */
@@ -55,19 +52,11 @@ function placeOf(
   server: string | undefined,
   profile: string | undefined,
 ): Place {
-  const isBare = server !== undefined && profile === undefined;
   const last = profile === undefined ? server : `@${profile}`;
   const path = last === undefined ? 'mcp' : `mcp/${profile === undefined ? encodeURIComponent(last) : last}`;
   const url = new URL(base);
   url.pathname = `${base.pathname.replace(/\/$/, '')}/${path}`;
-  return {
-    api,
-    key,
-    server,
-    profile,
-    url,
-    nameOf: (name) => (isBare || server === undefined ? name : exposedName(server, name)),
-  };
+  return { api, key, server, profile, url };
 }
 
 /** Loaded here only: with it comes all of a gateway. */

@@ -9,8 +9,9 @@ import { groupLines, promptSchema, promptWithArguments, resourceLines } from '..
 import { readArguments } from './call-values.ts';
 import { grouped, serverIds, tellIncomplete, whyEmpty } from './listed-servers.ts';
 import { type Listed, McpRefusal } from './mcp-session.ts';
+import { itemNamed, itemsOfServer } from './server-items.ts';
 import type { McpCommand, McpSituation } from './situation.ts';
-import { give, isOf, refusal } from './tool-commands.ts';
+import { give, refusal } from './tool-commands.ts';
 
 const nothing: Listed = { items: [], incomplete: [] };
 
@@ -73,9 +74,9 @@ export const prompts: McpCommand = async (situation) => {
   const { options, session, place, request, paint, width, timeoutMs } = situation;
   const [server, name, ...words] = options.args;
   const listed = session.has('prompts') ? await session.list('prompts/list', 'prompts', request) : nothing;
-  const items = listed.items.filter((item) => isOf(place, String(item.name)));
+  const items = await itemsOfServer(listed.items, situation);
   if (server !== undefined && name !== undefined) {
-    const prompt = items.find((item) => item.name === place.nameOf(name));
+    const prompt = await itemNamed(name, items, situation);
     if (prompt === undefined) {
       const names = items.map((item) => String(item.name));
       if (names.length === 0) throw new UsageError(printable(await whyEmpty('prompt', situation)));

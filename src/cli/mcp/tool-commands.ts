@@ -1,7 +1,6 @@
 // `tools [SERVER [TOOL]]` and `call SERVER TOOL name=value…`.
 
 import { readFileSync } from 'node:fs';
-import { exposedName } from '../../../actors/client/aggregate/tool-names.ts';
 import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import { readStdin } from '../commands/stdin-text.ts';
@@ -12,10 +11,10 @@ import { printable } from '../views/terminal-text.ts';
 import { groupLines, type Invocation, toolPage } from '../views/tool-views.ts';
 import { type Arguments, readArguments } from './call-values.ts';
 import { grouped, serverIds, tellIncomplete, whyEmpty } from './listed-servers.ts';
-import type { Place } from './mcp-place.ts';
 import type { Item } from './mcp-session.ts';
 import { saveContent } from './saved-content.ts';
 import { recordOf } from './schema-fields.ts';
+import { itemNamed, itemsOfServer } from './server-items.ts';
 import type { McpCommand, McpOptions, McpSituation } from './situation.ts';
 
 export const tools: McpCommand = async (situation) => {
@@ -28,7 +27,7 @@ export const tools: McpCommand = async (situation) => {
     return 0;
   }
   const listed = await session.list('tools/list', 'tools', request);
-  const items = listed.items.filter(({ name: each }) => isOf(place, String(each)));
+  const items = await itemsOfServer(listed.items, situation);
   await tellIncomplete(listed, situation);
   if (options.isJson) await printJson(situation.json({ tools: items }));
   else if (items.length === 0) await print(`${printable(await whyEmpty('tool', situation))}\n`);
@@ -94,26 +93,20 @@ export function refusal(what: string, problems: readonly string[], shows: string
   );
 }
 
-/** As its server calls it; the name that it has among all servers will do. Throws UsageError. */
+/** Returns the tool by its own name or by the one at /mcp. Throws UsageError. */
 async function toolNamed(name: string, situation: McpSituation): Promise<Item> {
   const { session, place, request } = situation;
   const listed = await session.list('tools/list', 'tools', request);
   const { server = '' } = place;
-  const found =
-    listed.items.find((item) => item.name === place.nameOf(name)) ??
-    listed.items.find((item) => item.name === name || exposedName(server, String(item.name)) === name);
+  const items = await itemsOfServer(listed.items, situation);
+  const found = await itemNamed(name, items, situation);
   if (found !== undefined) return found;
   await tellIncomplete(listed, situation);
-  const names = listed.items.map((item) => String(item.name)).filter((each) => isOf(place, each));
+  const names = items.map((item) => String(item.name));
   if (names.length === 0) throw new UsageError(printable(await whyEmpty('tool', situation)));
   if (name === '')
     throw new UsageError(printable(`the name of a tool is missing; ${server} has ${names.join(', ')}`));
   throw new UsageError(printable(`${server} has no tool ${JSON.stringify(name)}; ${hintFor(name, names)}`));
-}
-
-/** Of a profile only what belongs to the server that was asked for; elsewhere the address has seen to that. */
-export function isOf({ server, profile }: Place, name: string): boolean {
-  return server === undefined || profile === undefined || name.startsWith(exposedName(server, ''));
 }
 
 /** Throws UsageError. */

@@ -12,6 +12,11 @@ const policy = (ask: readonly string[], deny: readonly string[] = []) => ({
   ask,
   deny,
 });
+const servers = ['files', 'shop'].map((name) => ({
+  name,
+  entry: undefined,
+  tools: { allow: ['*'], deny: [] },
+}));
 const found = [
   { server: 'files', tool: 'read_file' },
   { server: 'files', tool: 'write_file' },
@@ -20,17 +25,21 @@ const found = [
 
 it('names that are those of no tool are found, and of a policy only those without signs of a pattern', () => {
   const tools = ['read_*', 'reed_*', 'pay', 'files/pay', 'shop/pay', '*/pay', 'shop/*_file'];
-  expect(unmatchedNames({ tools, policy: policy([]) }, found)).toEqual([
+  expect(unmatchedNames({ tools, policy: policy([]), servers }, found)).toEqual([
     'tools: reed_*',
     'tools: files/pay',
     'tools: shop/*_file',
   ]);
   expect(
     unmatchedNames(
-      { tools: [], policy: policy(['pya', 'pay', 'destructive', '*delete*'], ['readonly', 'shop/rm']) },
+      {
+        tools: ['files__pay', 'shop__pay', 'files__read_*'],
+        policy: policy(['pya', 'pay', 'destructive', '*delete*'], ['readonly', 'shop/rm']),
+        servers,
+      },
       found,
     ),
-  ).toEqual(['policy.ask: pya', 'policy.deny: shop/rm']);
+  ).toEqual(['tools: files__pay', 'policy.ask: pya', 'policy.deny: shop/rm']);
 });
 
 it('a name is unmatched just if it is not offered', () => {
@@ -38,7 +47,7 @@ it('a name is unmatched just if it is not offered', () => {
   fc.assert(
     fc.property(fc.array(name), fc.array(fc.record({ server: name, tool: name })), (tools, offered) => {
       const names = new Set(offered.map(({ tool }) => tool));
-      expect(unmatchedNames({ tools, policy: policy([]) }, offered)).toEqual(
+      expect(unmatchedNames({ tools, policy: policy([]), servers: [] }, offered)).toEqual(
         tools.filter((each) => !names.has(each)).map((each) => `tools: ${each}`),
       );
     }),

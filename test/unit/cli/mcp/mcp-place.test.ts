@@ -3,15 +3,15 @@ import { UsageError } from '../../../../src/cli/api/target-options.ts';
 import { type PlaceOptions, withPlace } from '../../../../src/cli/mcp/mcp-place.ts';
 
 const placed = (options: PlaceOptions, server?: string) =>
-  withPlace(options, server, async ({ url, nameOf }) => [url.href, nameOf('read')]);
+  withPlace(options, server, async ({ url }) => url.href);
 const url = 'http://127.0.0.1:8080/behind/';
 
 describe('where servers are found', () => {
-  test('is the address of all, of one or of a profile, with the names that tools have there', async () => {
-    expect(await placed({ url })).toEqual([`${url}mcp`, 'read']);
-    expect(await placed({ url }, 'my files')).toEqual([`${url}mcp/my%20files`, 'read']);
-    expect(await placed({ url, profile: 'work' })).toEqual([`${url}mcp/@work`, 'read']);
-    expect(await placed({ url, profile: 'work' }, 'files')).toEqual([`${url}mcp/@work`, 'files__read']);
+  test('is the address of all, of one or of a profile', async () => {
+    expect(await placed({ url })).toBe(`${url}mcp`);
+    expect(await placed({ url }, 'my files')).toBe(`${url}mcp/my%20files`);
+    expect(await placed({ url, profile: 'work' })).toBe(`${url}mcp/@work`);
+    expect(await placed({ url, profile: 'work' }, 'files')).toBe(`${url}mcp/@work`);
   });
 
   test('is one place: a catalog of its own goes with no other, and a profile has a name', async () => {

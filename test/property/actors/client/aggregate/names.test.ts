@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { exposedName, hashedName } from '../../../../../actors/client/aggregate/tool-names.ts';
+import { MergedNames } from '../../../../../actors/client/aggregate/tool-names.ts';
 import { matchesTemplate } from '../../../../../actors/client/aggregate/uri-template.ts';
 
 const id = fc.string({
@@ -15,26 +15,82 @@ const toolName = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'ab_-./é'), maxLength: 100 }),
 );
 
-test('every name is one that model APIs accept, and the same every time', () => {
+/** Few letters, so that ids and names meet. */
+const nearId = fc.oneof(
+  fc.constantFrom('a', 'a_', 'a__b', 'a.b', 'a_b', '_', 'x'.repeat(64), `${'x'.repeat(63)}y`),
+  fc.string({ unit: fc.constantFrom(...'ab_.'), minLength: 1, maxLength: 5 }),
+);
+const nearTool = fc.oneof(
+  fc.constantFrom('b__c', 'c', '_b', 'read file', 'read_file', 'x'.repeat(64), `${'x'.repeat(64)}y`),
+  fc.string({ unit: fc.constantFrom(...'ab_./é'), maxLength: 5 }),
+  toolName,
+);
+const world = fc.dictionary(fc.oneof(nearId, id), fc.uniqueArray(nearTool, { maxLength: 6 }), { maxKeys: 6 });
+
+type World = Readonly<Record<string, readonly string[]>>;
+
+/** The tool that each name leads to. Fails for a name that two tools have. */
+function namesIn(servers: World, order = Object.keys(servers)): ReadonlyMap<string, string> {
+  const merged = new MergedNames(order);
+  const found = new Map<string, string>();
+  for (const server of order)
+    for (const [tool, name] of merged.namesOf(server, servers[server] ?? [])) {
+      expect(found.has(name)).toBe(false);
+      found.set(name, `${server}\0${tool}`);
+    }
+  return found;
+}
+
+/** Adds tools that a server may choose after it has seen the names of all others. */
+const withChosen = (servers: World): World => {
+  const names = [...namesIn(servers).keys()];
+  const chosen = names.flatMap((name) =>
+    Object.keys(servers).flatMap((one) => (name.startsWith(`${one}__`) ? [name.slice(one.length + 2)] : [])),
+  );
+  return Object.fromEntries(
+    Object.entries(servers).map(([one, tools]) => [one, [...new Set([...tools, ...names, ...chosen])]]),
+  );
+};
+
+test('every name is one that model APIs accept, and leads to one tool (TN1)', () => {
   fc.assert(
-    fc.property(id, toolName, (server, name) => {
-      for (const make of [exposedName, hashedName]) {
-        expect(make(server, name)).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-        expect(make(server, name)).toBe(make(server, name));
-      }
-      const plain = `${server}__${name}`;
-      if (/^[A-Za-z0-9_-]{1,64}$/.test(plain)) expect(exposedName(server, name)).toBe(plain);
+    fc.property(world, (servers) => {
+      for (const name of namesIn(withChosen(servers)).keys()) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });
 
-test('hashed names of different tools differ, however alike they are', () => {
+test('`server__tool` leads to that tool of that server, or nowhere (TN1)', () => {
   fc.assert(
-    fc.property(fc.uniqueArray(fc.tuple(id, toolName), { selector: ([a, b]) => `${a}\0${b}` }), (tools) => {
-      const names = tools.map(([server, name]) => hashedName(server, name));
-      expect(new Set(names).size).toBe(names.length);
+    fc.property(world, (servers) => {
+      const all = withChosen(servers);
+      const found = namesIn(all);
+      for (const [server, tools] of Object.entries(all))
+        for (const tool of tools) {
+          const leadsTo = found.get(`${server}__${tool}`);
+          const isOfLongerId = Object.keys(all).some(
+            (other) => other.length > server.length && `${server}__${tool}`.startsWith(`${other}__`),
+          );
+          const isLikeDigest = /_(?:[0-9a-f]{8}|[0-9a-f]{32})$/.test(tool);
+          if (!isOfLongerId && !isLikeDigest) expect([undefined, `${server}\0${tool}`]).toContain(leadsTo);
+        }
     }),
+    { numRuns: 150 },
+  );
+});
+
+test('a name depends neither on the order of servers nor on the tools of other servers (TN2)', () => {
+  fc.assert(
+    fc.property(world, fc.nat(), (servers, at) => {
+      const ids = Object.keys(servers);
+      expect(namesIn(servers, [...ids].reverse())).toEqual(namesIn(servers));
+      const kept = ids[at % Math.max(ids.length, 1)] ?? '';
+      const others = { ...withChosen(servers), [kept]: servers[kept] ?? [] };
+      const ofKept = (all: World) => [...namesIn(all)].filter(([, tool]) => tool.startsWith(`${kept}\0`));
+      if (ids.length > 0) expect(ofKept(others)).toEqual(ofKept(servers));
+    }),
+    { numRuns: 150 },
   );
 });
 

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Aggregate } from '../../../../../actors/client/aggregate/aggregate.ts';
-import { exposedName } from '../../../../../actors/client/aggregate/tool-names.ts';
+import { MergedNames } from '../../../../../actors/client/aggregate/tool-names.ts';
 import { ClientExchange } from '../../../../../actors/client/client-exchange.ts';
 import type { Profile } from '../../../../../actors/client/profiles/profile.ts';
 import { Profiles } from '../../../../../actors/client/profiles/profiles.ts';
@@ -92,7 +92,9 @@ class World {
     });
     this.#managed = this.servers.map(({ asManaged }) => asManaged);
     this.revision += 1;
-    const entries = Object.fromEntries(given.map(({ id: one, tags }) => [one, { tags }]));
+    const entries = Object.fromEntries(
+      given.map(({ id: one, tags, isOff }) => [one, { tags, enabled: !isOff }]),
+    );
     this.profiles.apply({ it: written }, { servers: entries } as unknown as Catalog);
   }
 
@@ -109,15 +111,20 @@ class World {
 
   isShown(serverId: string, tool: string): boolean {
     const { tools } = this.entry;
-    return tools === undefined || tools.some((each) => isLike(each, serverId, tool));
+    const servers = this.given.filter(({ isOff }) => !isOff).map((one) => one.id);
+    return tools === undefined || tools.some((each) => isLike(each, serverId, tool, servers));
   }
 }
 
-function isLike(written: string, serverId: string, tool: string): boolean {
+function isLike(written: string, serverId: string, tool: string, servers: readonly string[]): boolean {
   const parts = written.split('*').map((part) => part.replace('.', '\\.'));
   const like = new RegExp(`^${parts.join('.*')}$`, 's');
   if (!written.includes('__')) return like.test(tool);
-  return like.test(`${serverId}__${tool}`) || like.test(exposedName(serverId, tool));
+  const longestFirst = [...servers].sort((one, other) => other.length - one.length);
+  const owner = longestFirst.find((one) => written.startsWith(`${one}__`));
+  if (owner !== undefined && owner !== serverId) return false;
+  const shown = new MergedNames(servers).namesOf(serverId, [tool]).get(tool) ?? '';
+  return like.test(`${serverId}__${tool}`) || like.test(shown);
 }
 
 /** Where a message goes; undefined when it is refused, with what was said. */

@@ -1,29 +1,55 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { loadToolFilters, toolFilter } from '../../../../../actors/client/aggregate/tool-filter.ts';
-import {
-  exposedName,
-  hashedName,
-  MAX_NAME_LENGTH,
-} from '../../../../../actors/client/aggregate/tool-names.ts';
+import { MAX_NAME_LENGTH, MergedNames } from '../../../../../actors/client/aggregate/tool-names.ts';
 import { matchesTemplate } from '../../../../../actors/client/aggregate/uri-template.ts';
+
+const nameOf = (server: string, tool: string, ids: readonly string[] = [server]) =>
+  new MergedNames(ids).namesOf(server, [tool]).get(tool);
 
 describe('the name of a tool among all servers', () => {
   test('is its server and its own name, as long as that fits', () => {
-    expect(exposedName('files', 'read_text-file')).toBe('files__read_text-file');
+    expect(nameOf('files', 'read_text-file')).toBe('files__read_text-file');
     const longest = 'x'.repeat(MAX_NAME_LENGTH - 's__'.length);
-    expect(exposedName('s', longest)).toBe(`s__${longest}`);
+    expect(nameOf('s', longest)).toBe(`s__${longest}`);
   });
 
   test('is cut and gets a hash when it does not, and stays the same for ever', () => {
     // Written out: clients keep these names, so they may not change from one version to the next.
-    expect(exposedName('my.server', 'a/b')).toBe('my_server__a_b_59040ebb');
-    expect(exposedName('s', 'x'.repeat(62))).toHaveLength(MAX_NAME_LENGTH);
-    expect(exposedName('s', `${'x'.repeat(70)}1`)).not.toBe(exposedName('s', `${'x'.repeat(70)}2`));
+    expect(nameOf('my.server', 'a/b')).toBe('my_server__a_b_59040ebb');
+    expect(nameOf('s', 'x'.repeat(62))).toHaveLength(MAX_NAME_LENGTH);
+    expect(nameOf('s', `${'x'.repeat(70)}1`)).not.toBe(nameOf('s', `${'x'.repeat(70)}2`));
   });
 
-  test('tells servers apart whose names differ in what is cut away', () => {
-    expect(exposedName('a.b', 'c')).not.toBe(exposedName('a_b', 'c'));
-    expect(hashedName('a', 'b__c')).not.toBe(hashedName('a__b', 'c'));
+  test('is never the name with a digest of another tool (TN3)', () => {
+    const victim = nameOf('a.b', 'read file', ['a.b', 'a_b']) ?? '';
+    expect(victim).toMatch(/^a_b__read_file_[0-9a-f]{32}$/);
+    const chosen = victim.slice('a_b__'.length);
+    expect(nameOf('a_b', chosen, ['a.b', 'a_b'])).not.toBe(victim);
+    expect(new MergedNames(['a.b', 'a_b']).readPlain(victim)).toBeUndefined();
+    const own = nameOf('s', 'read file') ?? '';
+    const both = new MergedNames(['s']).namesOf('s', ['read file', own.slice('s__'.length)]);
+    expect(new Set(both.values()).size).toBe(2);
+    expect(both.get('read file')).toBe(own);
+  });
+
+  test.each([
+    [['a.b', 'a_b'], true],
+    [['a', 'a__b'], true],
+    [['a', 'a_'], true],
+    [['é'.repeat(60), 'ü'.repeat(60)], true],
+    [['a', 'b'], false],
+    [['a', 'ab'], false],
+  ])('has a long digest where the ids %j could begin alike: %s', (ids, isLong) => {
+    for (const id of ids) expect(nameOf(id, 'x y', ids)).toMatch(isLong ? /_[0-9a-f]{32}$/ : /_[0-9a-f]{8}$/);
+  });
+
+  test('of two tools of one server whose short digests are equal has a long digest', () => {
+    // Found by trying: the first 32 bits of their digests are the same, and they differ only beyond what a name shows.
+    const [one, other] = [`${'x'.repeat(70)}103899`, `${'x'.repeat(70)}116731`];
+    for (const tool of [one, other]) expect(nameOf('s', tool)).toMatch(/_63485e50$/);
+    const names = new MergedNames(['s']).namesOf('s', [one, other]);
+    expect(new Set(names.values()).size).toBe(2);
+    for (const name of names.values()) expect(name).toMatch(/_[0-9a-f]{32}$/);
   });
 });
 

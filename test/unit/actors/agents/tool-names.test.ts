@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toolNames } from '../../../../machines/agent-run/tool-names.ts';
+import { toolNames } from '../../../../actors/agents/tool-names.ts';
 
 const named = (...tools: string[]) =>
   toolNames(
@@ -7,6 +7,7 @@ const named = (...tools: string[]) =>
       const [server = '', ...tool] = path.split('/');
       return { server, tool: tool.join('/') };
     }),
+    [],
   );
 
 test('a tool keeps its own name where no other has it, and else has that of its server before it', () => {
@@ -14,12 +15,33 @@ test('a tool keeps its own name where no other has it, and else has that of its 
   expect(named('files/read', 'shop/read', 'shop/pay')).toEqual(['files__read', 'shop__read', 'pay']);
 });
 
-test('a tool that is called what another would be called with its server takes nothing from it (TN1)', () => {
-  const [own, first, second] = named('x/a__b', 'a/b', 'c/b');
-  expect([own, second]).toEqual(['a__b', 'c__b']);
-  expect(first).toMatch(/^a__b_[0-9a-f]{8}$/);
+test('`server__tool` is never the name of a tool that has it as its own name (ATN2)', () => {
+  expect(named('bank/read', 'wiki/read', 'wiki/bank__read')).toEqual([
+    'bank__read',
+    'wiki__read',
+    'wiki__bank__read',
+  ]);
+  // Not where `bank` has no such tool, nor where there is no such server yet.
+  expect(named('bank/write', 'wiki/bank__read')).toEqual(['write', 'wiki__bank__read']);
+  expect(named('wiki/bank__read')).toEqual(['wiki__bank__read']);
+  expect(named('x/a__b', 'a/b', 'c/b')).toEqual(['x__a__b', 'a__b', 'c__b']);
   const names = named('a/b__c', 'a__b/c', 'x/b__c', 'x/c');
   expect(new Set(names).size).toBe(4);
+  expect(names[1]).toBe('a__b__c');
+});
+
+test('a server without tools keeps the names that begin with its id', () => {
+  const [name] = toolNames([{ server: 'a', tool: 'b__c' }], ['a', 'a__b']);
+  expect(name).toMatch(/^a__b__c_[0-9a-f]{32}$/);
+});
+
+test('a tool cannot choose the name with a digest of another one', () => {
+  const long = 'x'.repeat(64);
+  const [victim = ''] = named(`${long}/read file`);
+  expect(victim).toMatch(/^x{55}_[0-9a-f]{8}$/);
+  const [again, chosen] = named(`${long}/read file`, `evil/${victim}`);
+  expect(again).toBe(victim);
+  expect(chosen).not.toBe(victim);
 });
 
 test.each([
