@@ -73,10 +73,15 @@ export class Registry {
     return { entries: entries.slice(0, most), isCut: entries.length > most };
   }
 
-  /** That version of a server, the newest without one. */
+  /** That version of a server, the newest without one. Throws RegistryError for an answer about another server or version. */
   async entry(name: string, version = 'latest'): Promise<RegistryEntry> {
     const entry = readEntry(await this.#ask(versionPath(name, version), {}));
     if (entry === undefined) throw this.#noRegistry();
+    if (!isAbout(entry, name, version))
+      throw new RegistryError(
+        `the registry at ${this.address} was asked for ${name} (${version}), and its entry is of ${entry.name} ` +
+          `(${entry.version}); nothing of that is installed`,
+      );
     return entry;
   }
 
@@ -84,7 +89,7 @@ export class Registry {
   async deleted(name: string, version = 'latest'): Promise<RegistryEntry | undefined> {
     try {
       const entry = readEntry(await this.#ask(versionPath(name, version), { include_deleted: true }));
-      return entry?.status === 'deleted' ? entry : undefined;
+      return entry?.status === 'deleted' && isAbout(entry, name, version) ? entry : undefined;
     } catch {
       return undefined;
     }
@@ -117,6 +122,10 @@ export class Registry {
       `what answers at ${this.address} is no registry of servers (v0.1); --registry takes the address without /v0.1`,
     );
   }
+}
+
+function isAbout(entry: RegistryEntry, name: string, version: string): boolean {
+  return entry.name === name && (version === 'latest' || entry.version === version);
 }
 
 interface ListAnswer {

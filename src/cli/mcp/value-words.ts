@@ -1,5 +1,6 @@
 // Values as the words of a command line that call-values.ts reads, and an example of a call made from a schema alone.
 
+import { shellWord } from '../views/shell-word.ts';
 import { type Arguments, isSame, readArguments, shown } from './call-values.ts';
 import { type Field, fieldsOf, itemField, type JsonSchema, objectPart, recordOf } from './schema-fields.ts';
 
@@ -58,9 +59,4 @@ const samples: Readonly<Record<string, string>> = {
 function placeholder(name: string, format: unknown): string {
   const sample = typeof format === 'string' && Object.hasOwn(samples, format) ? samples[format] : undefined;
   return sample ?? name.toUpperCase();
-}
-
-/** As a POSIX shell takes it for one word. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

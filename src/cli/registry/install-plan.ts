@@ -21,6 +21,7 @@ import {
   inheritedBy,
   isPackage,
   literal,
+  optionsOf,
   programFor,
 } from './package-command.ts';
 import {
@@ -31,6 +32,13 @@ import {
   questionName,
   settled,
 } from './questions.ts';
+import {
+  type UnusualItem,
+  unusualAddress,
+  unusualOptions,
+  unusualSource,
+  unusualVariables,
+} from './unusual-items.ts';
 
 export const kinds = ['npm', 'pypi', 'oci', 'remote'] as const;
 export type Kind = (typeof kinds)[number];
@@ -46,6 +54,8 @@ export interface Plan {
   readonly program: string | undefined;
   readonly questions: readonly Question[];
   entry(answers: Answers, keep: KeepSecret): EntryToWrite;
+  /** What the entry wants beyond its package, with these answers (unusual-items.ts). */
+  unusual(answers: Answers): readonly UnusualItem[];
 }
 
 export interface Plans {
@@ -87,6 +97,14 @@ function planForPackage(given: RegistryPackage, machine: InstallingMachine): Pla
     title: version === undefined ? what : `${what} ${version}`,
     program,
     questions: questions.all,
+    unusual: (answers) => {
+      const writer = new Writer(questions.all, answers, asReference);
+      return [
+        ...unusualSource(given, program),
+        ...unusualOptions(program, optionsOf(given, writer.args(runtimeArguments))),
+        ...unusualVariables(writer.named(environmentVariables)),
+      ];
+    },
     entry: (answers, keep) => {
       const writer = new Writer(questions.all, answers, keep);
       const env = writer.named(environmentVariables);
@@ -120,6 +138,8 @@ function planForRemote(remote: RegistryRemote): Plan | string {
     title: `${type} at ${url}`,
     program: undefined,
     questions: questions.all,
+    unusual: (answers) =>
+      unusualAddress(new Writer(questions.all, answers, asReference).filled(url, variables) ?? literal(url)),
     entry: (answers, keep) => {
       const writer = new Writer(questions.all, answers, keep);
       const written = writer.named(headers);
@@ -131,6 +151,8 @@ function planForRemote(remote: RegistryRemote): Plan | string {
     },
   };
 }
+
+const asReference: KeepSecret = (name) => `\${${name}}`;
 
 /** A value that stands fast asks for its variables only. */
 function askInput(questions: Questions, name: string, input: RegistryInput, isRepeated = false): void {

@@ -26,7 +26,9 @@ import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { isOnPath } from '../commands/unstartable.ts';
 import { complain } from '../views/output.ts';
+import { shellWord } from '../views/shell-word.ts';
 import { printable } from '../views/terminal-text.ts';
+import { allowed } from './allowed-items.ts';
 import { type Kind, kinds, type Plan, plansFor } from './install-plan.ts';
 import { whereFrom } from './package-command.ts';
 import { type Answers, describe, faultOf, missingOf, type Question, questionName } from './questions.ts';
@@ -40,6 +42,7 @@ interface Given {
   readonly from?: Kind;
   readonly registry?: string;
   readonly tag?: readonly string[];
+  readonly allow?: readonly string[];
   readonly yes?: boolean;
   readonly force?: boolean;
 }
@@ -52,6 +55,10 @@ interface Options extends CatalogOptions {
 const after = `
 What the entry asks for is asked in the terminal; --set answers beforehand, and in a script it has to. Answers that are secret go
 into .env beside the gateway file, with mode 0600, and a reference into the catalog. An answer \${NAME} is a reference itself.
+
+A stranger wrote the entry. A variable such as PATH, an option of the program that runs the package, another source of packages, and an
+address in a private network or without HTTPS are shown one by one, and each has to be allowed: in the terminal, or by --allow. --yes does not
+include them. The refusal in a script contains the --allow options to add.
 ${registryHelp}
 ${catalogHelp}
 
@@ -80,6 +87,11 @@ export async function installServer(args: readonly string[], version: string): P
           .option('--set <NAME=value>', 'an answer to what the entry asks; repeatable', collected)
           .option('--tag <word>', 'a word for tool search; repeatable', collected)
           .option('--registry <address>', 'ask this registry')
+          .option(
+            '--allow <item>',
+            'allow one thing that the entry wants beyond its package; repeatable',
+            collected,
+          )
           .option('-y, --yes', 'do not ask whether to write and run it')
           .option('--force', 'replace a server of that id');
         declareCatalog(command);
@@ -113,6 +125,7 @@ async function installed(options: Options): Promise<number> {
       /^[A-Z][A-Z0-9_]*$/.test(word) ? keeper.keep(word, value) : keeper.keepOfServer(word, value);
     const written = { ...plan.entry(answers, keep), ...(given.tag === undefined ? {} : { tags: given.tag }) };
     complain(preview(id, entry, plan, written, file));
+    await allowed(plan.unusual(answers), given.allow ?? [], terminal);
     await agreed(given.yes === true, terminal);
     const did = file.names.includes(id) ? 'replaced' : 'added';
     await file.change({ do: 'add', name: id, entry: written, isReplacing: given.force === true });
@@ -245,7 +258,8 @@ function preview(
   { place, draft }: CatalogFile,
 ): string {
   const { command, args = [] } = written as { readonly command?: string; readonly args?: readonly string[] };
-  const runs = command === undefined ? [] : [`and run, as you: ${[command, ...args].map(quoted).join(' ')}`];
+  const runs =
+    command === undefined ? [] : [`and run, as you: ${[command, ...args].map(shellWord).join(' ')}`];
   const secrets =
     draft.added.length === 0
       ? []
@@ -258,9 +272,6 @@ function preview(
     ...runs,
   ].join('\n');
 }
-
-const quoted = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 async function agreed(isAgreed: boolean, terminal: TerminalQuestions | undefined): Promise<void> {
   if (isAgreed) return;

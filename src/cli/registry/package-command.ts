@@ -75,16 +75,26 @@ export function byHand({ registryType, identifier, version, fileSha256 }: Regist
   return 'packages of this kind are not installed by this command; install it as its maker says, and add its command: actor-gateway add NAME -- COMMAND';
 }
 
+/** Returns the options between the program and the package, of those that the entry has for the program. */
+export function optionsOf(
+  { registryType, identifier }: Pick<RegistryPackage, 'registryType' | 'identifier'>,
+  runtime: readonly string[],
+): readonly string[] {
+  // Some entries name the package among the options as well.
+  const rest = runtime.filter((word) => word !== identifier && !word.startsWith(`${identifier}@`));
+  return registryType === 'oci' && rest[0] === 'run' ? rest.slice(1) : rest;
+}
+
 /** What the program is given: its own arguments, the package, and those of the package. */
 export function commandLine(
-  { registryType, identifier, version, registryBaseUrl }: RegistryPackage,
+  given: RegistryPackage,
   program: string,
   runtime: readonly string[],
   own: readonly string[],
   variables: readonly string[],
 ): string[] {
-  // Some entries name the package among the arguments as well.
-  const rest = runtime.filter((word) => word !== identifier && !word.startsWith(`${identifier}@`));
+  const { registryType, identifier, version, registryBaseUrl } = given;
+  const rest = optionsOf(given, runtime);
   if (registryType === 'npm') {
     const yes = rest.some((word) => word === '-y' || word === '--yes') ? [] : ['-y'];
     const isOther =
@@ -100,25 +110,19 @@ export function commandLine(
   }
   if (registryType === 'pypi')
     return [...rest, version === undefined ? identifier : `${identifier}==${version}`, ...own];
-  const given = rest[0] === 'run' ? rest.slice(1) : rest;
-  const usual = ['-i', '--rm'].filter((option) => !given.includes(option));
+  const usual = ['-i', '--rm'].filter((option) => !rest.includes(option));
   return [
     'run',
     ...usual,
-    ...given,
+    ...rest,
     ...variables.flatMap((name) => ['-e', name]),
-    imageOf(program, identifier, version, registryBaseUrl),
+    imageOf(program, given),
     ...own,
   ];
 }
 
 /** Older entries have the host and the version apart. Of an image without a host only docker knows where it is. */
-function imageOf(
-  program: string,
-  identifier: string,
-  version: string | undefined,
-  registryBaseUrl: string | undefined,
-): string {
+export function imageOf(program: string, { identifier, version, registryBaseUrl }: RegistryPackage): string {
   const [first = ''] = identifier.split('/');
   const hasHost = identifier.includes('/') && /[.:]|^localhost$/.test(first);
   const host = /^https?:\/\/([\w.-]+(?::\d+)?)/.exec(registryBaseUrl ?? '')?.[1];

@@ -10,9 +10,10 @@ import {
   recordOf,
   typeText,
 } from '../mcp/schema-fields.ts';
-import { exampleWords, shellWord } from '../mcp/value-words.ts';
+import { exampleWords } from '../mcp/value-words.ts';
 import { counted } from './figures.ts';
 import type { Paint } from './paint.ts';
+import { shellWord } from './shell-word.ts';
 import { type Column, table } from './table.ts';
 import { printable, printableLines } from './terminal-text.ts';
 

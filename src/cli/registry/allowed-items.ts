@@ -1,0 +1,37 @@
+// Agreement to what an entry of a registry wants beyond its package. Each item is allowed by its name; --yes agrees to none.
+
+import { UsageError } from '../api/target-options.ts';
+import { complain } from '../views/output.ts';
+import { shellWord } from '../views/shell-word.ts';
+import { printable } from '../views/terminal-text.ts';
+import type { TerminalQuestions } from './terminal-questions.ts';
+import type { UnusualItem } from './unusual-items.ts';
+
+/** Asks for each item that `given` does not name. Throws UsageError where one is not allowed, with the options that allow them all. */
+export async function allowed(
+  items: readonly UnusualItem[],
+  given: readonly string[],
+  terminal: TerminalQuestions | undefined,
+): Promise<void> {
+  for (const name of given)
+    if (!items.some((item) => printable(item.name) === name))
+      complain(`warning: --allow ${printable(name)}: the entry has no such item`);
+  for (const item of items) complain(`beyond its package, ${textOf(item)}`);
+  const others = items.filter(({ name }) => !given.includes(printable(name)));
+  if (others.length === 0) return;
+  if (terminal === undefined)
+    throw new UsageError(
+      [
+        'nothing was written: the entry wants more than to run its package. To allow that, add',
+        `  ${others.map(({ name }) => `--allow ${shellWord(printable(name))}`).join(' ')}`,
+      ].join('\n'),
+    );
+  for (const item of others)
+    if (!(await terminal.agrees(`Allow ${printable(item.name)}?`)))
+      throw new UsageError('nothing was written');
+}
+
+function textOf({ name, value, reason }: UnusualItem): string {
+  const what = value === undefined ? name : `${name} = ${value}`;
+  return `${printable(what)}: ${reason}`;
+}
