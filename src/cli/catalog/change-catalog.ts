@@ -11,7 +11,7 @@ import { ApiProblem } from '../api/api-client.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import type { CatalogPlace } from './catalog-place.ts';
 import { EnvDraft } from './env-draft.ts';
-import { ChangedMeanwhile, readWhole, replaceFile } from './replace-file.ts';
+import { ChangedMeanwhile, readWhole, replaceText } from './replace-text.ts';
 
 const SECRET_MODE = 0o600;
 /** How often a change is thought out anew because others change the same file. */
@@ -78,9 +78,9 @@ export class CatalogFile {
     if (hasError(problems)) throw new ConfigError(problems);
     if (edit.do === 'switch') this.#refuseElsewhere(edit, catalog);
     const { before, text } = this.draft;
-    if (text !== before) await replaceFile(envPath, before, text, SECRET_MODE);
+    if (text !== before) await replaceText(envPath, before, text, SECRET_MODE);
     if (edited === this.#text) return false;
-    await replaceFile(catalogPath, this.#text, edited);
+    await replaceText(catalogPath, this.#text, edited);
     return true;
   }
 

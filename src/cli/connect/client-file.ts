@@ -1,14 +1,15 @@
 // A client's file on disk. It is replaced as a whole or not at all, with its mode and through symbolic links; what it was
 // before our entry came stands beside it until the entry is taken out again. What is no JSON is left alone.
 
-import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, chown, mkdir, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, realpath, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ClientEntries } from '../../../config/clients/client-entry.ts';
 import { formatProblem } from '../../../config/reader/problem.ts';
 import { SourceFile } from '../../../config/reader/source-file.ts';
 import { UsageError } from '../api/target-options.ts';
+import { replaceableFile, UnwritableFile } from '../files/replaceable-file.ts';
+import { type WholeFileOptions, writeWhole } from '../files/whole-file.ts';
 import { type EntryPlace, entryIn, UnusableText, withEntry, withoutEntry } from './client-text.ts';
 
 /** Some clients keep their history in the same file. */
@@ -30,16 +31,15 @@ export async function writeEntry(path: string, place: EntryPlace, entries: Clien
   const backup = backupOf(path, place);
   if (text === undefined) {
     await mkdir(dirname(path), { recursive: true });
+    await refuseUnusable(path);
     await replace(backup, NOT_THERE);
-    await refuseChanged(path, undefined);
-    await replace(path, next);
+    await replace(path, next, { check: () => refuseChanged(path, undefined) });
     return { what: 'written', backup: undefined };
   }
   // Where our entry is already, what was before it is kept, and not what is before this change.
   const isOurs = entryIn(text, place) !== undefined && (await textOf(backup)) !== undefined;
-  if (!isOurs) await replace(backup, text, path);
-  await refuseChanged(path, text);
-  await replace(path, next);
+  if (!isOurs) await replace(backup, text, { like: path });
+  await replace(path, next, { check: () => refuseChanged(path, text) });
   return { what: 'written', backup };
 }
 
@@ -57,8 +57,7 @@ export async function undoEntry(path: string, place: EntryPlace): Promise<Undone
     await rm(backup, { force: true });
     return { what: 'deleted' };
   }
-  await refuseChanged(path, text);
-  await replace(path, next);
+  await replace(path, next, { check: () => refuseChanged(path, text) });
   await rm(backup, { force: true });
   return { what: entryIn(next, place) === undefined ? 'removed' : 'restored' };
 }
@@ -124,22 +123,20 @@ async function refuseChanged(path: string, text: string | undefined): Promise<vo
     throw new UsageError(`${path} has just been changed by somebody else; try again`);
 }
 
-/** `like` is the file whose mode and owner the new one gets. Throws UsageError where it cannot be written. */
-async function replace(path: string, text: string, like = path): Promise<void> {
-  const target = await realpath(path).catch(() => path);
-  const temporary = `${target}.${randomUUID().slice(0, 8)}.tmp`;
+/** Throws UsageError for a path at which no file can be created, such as a link that leads nowhere. */
+async function refuseUnusable(path: string): Promise<void> {
+  await asUsage(() => replaceableFile(path));
+}
+
+/** Throws UsageError where the file cannot be written. */
+async function replace(path: string, text: string, options: WholeFileOptions = {}): Promise<void> {
+  await asUsage(() => writeWhole(path, text, options));
+}
+
+async function asUsage(action: () => Promise<unknown>): Promise<void> {
   try {
-    const old = await stat(like).catch(() => undefined);
-    await writeFile(temporary, text, { flag: 'wx', mode: 0o600, flush: true });
-    if (old !== undefined) {
-      await chmod(temporary, old.mode & 0o7777);
-      const isOther = old.uid !== process.getuid?.() || old.gid !== process.getgid?.();
-      if (isOther) await chown(temporary, old.uid, old.gid).catch(() => {});
-    }
-    await rename(temporary, target);
+    await action();
   } catch (error) {
-    await rm(temporary, { force: true });
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(`${path} cannot be written (${code ?? (error as Error).message})`);
+    throw error instanceof UnwritableFile ? new UsageError(error.message) : error;
   }
 }

@@ -1,11 +1,9 @@
 // `import`: finds the servers that clients on this machine have, and writes a catalog of them. It asks nothing, so that a
 // script can run it.
 //
-// IPT1  a file that is there is replaced with --force only, and never half written.
+// IPT1  a file that exists is replaced with --force only, and never half written (files/whole-file.ts).
 // IPT2 (A9)  no value of a secret is written or printed: what has to be set is told by name.
 
-import { existsSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { commentedCatalog } from '../../../config/catalog/commented-catalog.ts';
 import { type ImportableServer, importableServers } from '../../../config/catalog/importable-servers.ts';
@@ -16,7 +14,8 @@ import { readSourceFile, SourceFile } from '../../../config/reader/source-file.t
 import { UsageError } from '../api/target-options.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
-
+import { replaceableFile, UnwritableFile } from '../files/replaceable-file.ts';
+import { writeWhole } from '../files/whole-file.ts';
 import { programName } from '../program-name.ts';
 import { counted } from '../views/figures.ts';
 import { complain, print, printJson } from '../views/output.ts';
@@ -88,7 +87,7 @@ export async function importServers(args: readonly string[], version: string): P
 
 async function imported(options: Options, machine: Machine): Promise<number> {
   const { file, from, output, isForced } = options;
-  if (!isForced && existsSync(output)) throw new UsageError(inTheWay(output));
+  await refusing(output, () => replaceableFile(output, !isForced));
   const { found, sought } =
     file === undefined
       ? filesOfClients(machine, from)
@@ -117,7 +116,8 @@ async function imported(options: Options, machine: Machine): Promise<number> {
   }
   const result = hiddenSecrets(merged);
   const commented = result.servers.map((server) => ({ ...server, comments: commentsOf(server, shown) }));
-  await write(options, commentedCatalog(commented, catalogHead));
+  const text = commentedCatalog(commented, catalogHead);
+  await refusing(output, () => writeWhole(output, text, { isNew: !isForced }));
   const report = reportOf(options, result, problems);
   if (options.isJson) await printJson(JSON.stringify(report));
   else await print(`${inWords(options, result, shown).join('\n')}\n`);
@@ -141,17 +141,13 @@ async function readFound(found: FoundFile): Promise<ReadFile> {
 const inTheWay = (output: string) =>
   `${output} is there already; --force replaces it, --output FILE writes another one`;
 
-/** Throws UsageError where something stands in the way (IPT1). */
-async function write({ output, isForced }: Options, text: string): Promise<void> {
+/** Throws UsageError where the file cannot be written (IPT1). */
+async function refusing(output: string, action: () => Promise<unknown>): Promise<void> {
   try {
-    if (!isForced) return await writeFile(output, text, { flag: 'wx' });
-    const draft = `${output}.${process.pid}.tmp`;
-    await writeFile(draft, text, { flag: 'wx' });
-    await rename(draft, output);
+    await action();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw new UsageError(inTheWay(output));
-    throw new UsageError(`${output} cannot be written (${code ?? message})`);
+    if (!(error instanceof UnwritableFile)) throw error;
+    throw new UsageError(error.isTaken ? inTheWay(output) : error.message);
   }
 }
 

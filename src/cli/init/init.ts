@@ -1,10 +1,10 @@
 // `init`: from nothing to a gateway that can be started. It asks a few questions on a terminal, writes commented files, and
 // says which two commands come next.
 
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseListenAddr, urlOf } from '../../../config/gateway-file/listen-addr.ts';
 import { UsageError } from '../api/target-options.ts';
+import { readWhole, replaceText } from '../catalog/replace-text.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { importServers } from '../import/import-command.ts';
@@ -59,17 +59,18 @@ export async function init(args: readonly string[], version: string): Promise<nu
   makeFolder(resolve(folder));
   const catalog = join(folder, 'catalog.yaml');
   const isImported = wishes.isImporting && (await importServers(['--output', catalog], version)) === 0;
-  if (isImported) addServers(catalog, wishes);
+  if (isImported) await addServers(catalog, wishes);
   const others = files.filter(({ path }) => !isImported || path !== 'catalog.yaml');
-  const written = writeAll(resolve(folder), others, variablesOf(wishes));
+  const written = await writeAll(resolve(folder), others, variablesOf(wishes));
   const paths = written.map((path) => printable(join(folder, path)));
   await print(`written: ${paths.join(', ')}\n\n${nextSteps(folder, wishes)}\n`);
   return 0;
 }
 
-/** To those that were taken over. */
-function addServers(catalog: string, wishes: Wishes): void {
-  writeFileSync(catalog, withOwnServers(readFileSync(catalog, 'utf8'), wishes));
+/** Adds the chosen servers to the imported ones. */
+async function addServers(catalog: string, wishes: Wishes): Promise<void> {
+  const imported = await readWhole(catalog);
+  await replaceText(catalog, imported, withOwnServers(imported, wishes));
 }
 
 function asked(folder: string): Promise<Wishes> {

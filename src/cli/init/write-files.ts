@@ -1,11 +1,15 @@
-// Writes what `init` has made: all of it or, where something of it is there already, nothing.
+// Writes the files of `init`: all of them, or none where one of them exists already.
 //
-// INI1  a file that is there is never written over; .env is added to, by nobody but its owner to be read.
+// INI1  an existing file is never replaced. Variables are added to `.env`, which only its owner may read.
 
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ApiProblem } from '../api/api-client.ts';
 import { UsageError } from '../api/target-options.ts';
+import { readWhole, replaceText } from '../catalog/replace-text.ts';
+import { UnwritableFile } from '../files/replaceable-file.ts';
+import { writeWhole } from '../files/whole-file.ts';
 import type { NewFile } from './new-files.ts';
 
 const OWNER_ONLY = 0o600;
@@ -13,7 +17,7 @@ const KEY_BYTES = 24;
 
 /** Throws UsageError, which names what is there. */
 export function refuseExisting(folder: string, files: readonly NewFile[]): void {
-  const there = files.map(({ path }) => path).filter((path) => existsSync(join(folder, path)));
+  const there = files.map(({ path }) => path).filter((path) => exists(join(folder, path)));
   if (there.length === 0) return;
   const [is, them] = there.length === 1 ? ['is', 'it'] : ['are', 'them'];
   throw new UsageError(
@@ -21,18 +25,27 @@ export function refuseExisting(folder: string, files: readonly NewFile[]): void 
   );
 }
 
-/** Gives the paths that were written. Throws UsageError where the disk does not take them. */
-export function writeAll(folder: string, files: readonly NewFile[], variables: readonly string[]): string[] {
+/** Returns the paths that were written. Throws UsageError where the disk does not accept them. */
+export async function writeAll(
+  folder: string,
+  files: readonly NewFile[],
+  variables: readonly string[],
+): Promise<string[]> {
   try {
     for (const { path, text } of files) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
-      writeFileSync(join(folder, path), text, { flag: 'wx' });
+      await writeWhole(join(folder, path), text, { isNew: true });
     }
-    const isKept = variables.length > 0 && addVariables(join(folder, '.env'), variables);
+    const isKept = variables.length > 0 && (await addVariables(join(folder, '.env'), variables));
     return [...files.map(({ path }) => path), ...(isKept ? ['.env'] : [])];
   } catch (error) {
     throw unwritable(error, folder);
   }
+}
+
+/** A link that leads nowhere exists, too. */
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** With what is above it; one that is there stays as it is. Throws UsageError. */
@@ -45,13 +58,14 @@ export function makeFolder(folder: string): void {
 }
 
 function unwritable(error: unknown, folder: string): UsageError {
+  if (error instanceof UnwritableFile || error instanceof ApiProblem) return new UsageError(error.message);
   const { code = 'unknown reason', path = folder } = error as NodeJS.ErrnoException;
   return new UsageError(`${path} cannot be written (${code})`);
 }
 
-/** A new key for each that has none yet; false where all have one. */
-function addVariables(file: string, names: readonly string[]): boolean {
-  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+/** Adds a new key for each variable that has none. Returns false where all have one. */
+async function addVariables(file: string, names: readonly string[]): Promise<boolean> {
+  const before = await readWhole(file);
   const missing = names.filter((name) => !new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`, 'm').test(before));
   if (missing.length === 0) return false;
   const head =
@@ -60,7 +74,6 @@ function addVariables(file: string, names: readonly string[]): boolean {
       : '';
   const separator = before === '' || before.endsWith('\n') ? '' : '\n';
   const lines = missing.map((name) => `${name}=${randomBytes(KEY_BYTES).toString('base64url')}\n`);
-  appendFileSync(file, separator + head + lines.join(''), { mode: OWNER_ONLY });
-  chmodSync(file, OWNER_ONLY);
+  await replaceText(file, before, before + separator + head + lines.join(''), OWNER_ONLY);
   return true;
 }

@@ -1,24 +1,45 @@
-// What --output keeps of a result: its picture, sound or bytes, several of them in files with a number; of one that has none its text.
+// Saves the content of a result for --output: its pictures, sounds or bytes, the second and later ones in numbered files; a result without any of
+// these its text. A file is replaced as a whole; a pipe or a device, such as /dev/stdout, is written into and stays.
 
-import { writeFileSync } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { UsageError } from '../api/target-options.ts';
+import { UnwritableFile } from '../files/replaceable-file.ts';
+import { writeWhole } from '../files/whole-file.ts';
 import { complain } from '../views/output.ts';
 import { type ShownResult, sizeText } from '../views/result-views.ts';
 import { printable } from '../views/terminal-text.ts';
 
 /** Throws UsageError for a file that cannot be written. */
-export function saveContent(file: string, { attachments, text }: ShownResult): void {
+export async function saveContent(file: string, { attachments, text }: ShownResult): Promise<void> {
   const parts = attachments.length > 0 ? attachments : [{ type: 'text', bytes: Buffer.from(text) }];
   for (const [at, { type, bytes }] of parts.entries()) {
     const name = at === 0 ? file : numbered(file, at + 1);
     try {
-      writeFileSync(name, bytes);
+      if (!(await writeInto(name, bytes))) await writeWhole(name, bytes);
     } catch (error) {
-      const { code = 'unknown reason' } = error as { code?: string };
-      throw new UsageError(`--output ${printable(name)}: it cannot be written (${code})`);
+      const { code = 'unknown reason', message } = error as NodeJS.ErrnoException;
+      const why = error instanceof UnwritableFile ? message : `it cannot be written (${code})`;
+      throw new UsageError(`--output ${printable(name)}: ${printable(why)}`);
     }
     complain(printable(`saved ${name} (${type}, ${sizeText(bytes.length)})`));
+  }
+}
+
+/** Writes into a pipe or a device. Returns false for anything else. */
+async function writeInto(name: string, bytes: Uint8Array): Promise<boolean> {
+  const isStream = (found: Stats) => found.isFIFO() || found.isCharacterDevice();
+  const found = await stat(name).catch(() => undefined);
+  if (found === undefined || !isStream(found)) return false;
+  const handle = await open(name, constants.O_WRONLY);
+  try {
+    // The name may lead to something else by now.
+    if (!isStream(await handle.stat())) return false;
+    await handle.writeFile(bytes);
+    return true;
+  } finally {
+    await handle.close();
   }
 }
 

@@ -62,7 +62,7 @@ export async function give(
   { options, json }: McpSituation,
 ): Promise<void> {
   const { output, isJson } = options;
-  if (output !== undefined) saveContent(output, shown);
+  if (output !== undefined) await saveContent(output, shown);
   if (isJson) return void (await printJson(json(result)));
   // What was saved is not printed as well.
   if (output !== undefined && shown.attachments.length === 0) return;

@@ -8,9 +8,9 @@ import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.
 import { parseProgram } from '../command.ts';
 import { USUAL_CONFIG } from '../options.ts';
 import { complain, print, printJson } from '../views/output.ts';
+import { refuseExisting, toStdout, writeExport } from './export-file.ts';
 import { countsInWords, MoveProgress } from './move-progress.ts';
 import { inStateFolder, MOVE_EXIT_CODES, moving, onDamage, placeOf, storeFile } from './moving.ts';
-import { refuseExisting, toStdout, writtenFile } from './written-file.ts';
 
 interface Options {
   readonly config: string;
@@ -78,7 +78,7 @@ async function exported(
   const moved = await withSource(config, (source) => {
     const fill = (write: (part: string) => Promise<void>) =>
       exportRows(source, about, write, { onProgress: (each) => progress.show(each), signal });
-    return to === '-' ? fill(toStdout) : writtenFile(to, isForced, fill);
+    return to === '-' ? fill(toStdout) : writeExport(to, isForced, fill);
   }).finally(() => progress.end());
   const { counts, sha256 } = moved;
   if (isJson) await printJson(JSON.stringify({ ok: true, file: to, counts, sha256 }));

@@ -1,0 +1,31 @@
+// Permissions and owner of a file that replaces another one: those of the old file, where this user may set them.
+
+import { access, constants, type FileHandle, stat } from 'node:fs/promises';
+
+export interface FileAccess {
+  readonly mode: number;
+  /** Undefined where the owner is this user. */
+  readonly owner: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+/** Returns what the file gets. Rejects where the file exists, and this user may not write it. */
+export async function accessOf(file: string, like: string, mode: number | undefined): Promise<FileAccess> {
+  const exists = (await stat(file).catch(() => undefined)) !== undefined;
+  // A permission for its folder would be enough to take its name.
+  if (exists) await access(file, constants.W_OK);
+  const old = await stat(like).catch(() => undefined);
+  if (old === undefined) return { mode: mode ?? 0o666 & ~process.umask(), owner: undefined };
+  const isOwn = old.uid === process.getuid?.() && old.gid === process.getgid?.();
+  return { mode: mode ?? old.mode & 0o7777, owner: isOwn ? undefined : { uid: old.uid, gid: old.gid } };
+}
+
+/** Sets owner and permissions. A file whose owner cannot be kept loses the bits that run it as its owner. */
+export async function applyAccess(handle: FileHandle, { mode, owner }: FileAccess): Promise<void> {
+  let isKept = true;
+  if (owner !== undefined)
+    isKept = await handle.chown(owner.uid, owner.gid).then(
+      () => true,
+      () => false,
+    );
+  await handle.chmod(isKept ? mode : mode & 0o777);
+}
