@@ -2,16 +2,19 @@
 
 import type { ToolHints } from '../../machines/agent-run/journal.ts';
 import type { Tool } from '../client/in-process-client.ts';
+import { JsonScanner } from '../jsonrpc/json-scanner.ts';
+import { checkItem } from '../server/lists/item-check.ts';
+import { itemJson, readItem } from '../server/lists/lists.ts';
 import type { FoundTool } from './tool-box.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** Undefined for one that could not be called. */
-export function foundTool(
-  server: string,
-  { name, description, title, inputSchema, annotations }: Tool,
-): FoundTool | undefined {
-  if (typeof name !== 'string' || name === '') return undefined;
+export function foundTool(server: string, tool: Tool): FoundTool | undefined {
+  const { name } = tool;
+  // A journal has no halves of surrogate pairs, so the name in it would not be that of the tool.
+  if (typeof name !== 'string' || name === '' || !name.isWellFormed()) return undefined;
+  const { description, title, inputSchema, annotations } = validMembers(tool);
   const schema = isObject(inputSchema) ? inputSchema : {};
   return {
     server,
@@ -21,6 +24,19 @@ export function foundTool(
     inputSchema: { ...schema, type: 'object' },
     hints: hintsIn(isObject(annotations) ? annotations : {}),
   };
+}
+
+/** The tool as merged lists show it: providers reject what strict clients reject. */
+function validMembers(tool: Tool): Members {
+  // A tool that they omit for its schema takes any arguments here.
+  const json = validJson(tool) ?? validJson({ ...tool, inputSchema: null });
+  return json === undefined ? {} : (JSON.parse(json) as Members);
+}
+
+function validJson(tool: Tool): string | undefined {
+  const item = readItem(new JsonScanner(Buffer.from(JSON.stringify(tool))), 'tools');
+  const forms = item && checkItem('tools', item).forms;
+  return forms && itemJson(forms.legacy);
 }
 
 /** As the protocol has it: what nothing is said of may destroy, and does so each time anew. */

@@ -87,13 +87,13 @@ export class InProcessClient {
     this.#host = host;
   }
 
-  /** All pages of the list. Rejects as `callTool` does. */
+  /** All pages of the list, without elements that have no name. Rejects as `callTool` does. */
   async listTools(options: InProcessOptions = {}): Promise<readonly Tool[]> {
     const tools: Tool[] = [];
     let cursor: unknown;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const result = await this.#request('tools/list', cursor === undefined ? {} : { cursor }, options);
-      tools.push(...((result.tools as readonly Tool[] | undefined) ?? []));
+      if (Array.isArray(result.tools)) tools.push(...result.tools.filter(isTool));
       cursor = result.nextCursor;
       if (cursor === undefined) return tools;
     }
@@ -159,6 +159,10 @@ export class InProcessClient {
       signal?.removeEventListener('abort', onAbort);
     }
   }
+}
+
+function isTool(item: unknown): item is Tool {
+  return typeof (item as { readonly name?: unknown } | null)?.name === 'string';
 }
 
 function whyUnsent({ state, lastError }: ManagedServer): string {

@@ -2,6 +2,7 @@
 
 import type { Envelope } from './envelope.ts';
 import { type Edit, inOrder, type Message, PIECES_FROM, rawJson, replacing, splice } from './span.ts';
+import { withoutHalves } from './well-formed.ts';
 
 export function requestMessage(rawId: string, method: string, params: unknown): Buffer {
   const tail = params === undefined ? '' : `,"params":${rawJson(params)}`;
@@ -71,5 +72,7 @@ export function errorMessage(
   data?: unknown,
 ): Buffer {
   const error = data === undefined ? { code, message } : { code, message, data };
-  return Buffer.from(`{"jsonrpc":"2.0","id":${rawId ?? 'null'},"error":${rawJson(error)}}`, 'latin1');
+  // A name in it may have been cut inside a character.
+  const rawError = withoutHalves(rawJson(error));
+  return Buffer.from(`{"jsonrpc":"2.0","id":${rawId ?? 'null'},"error":${rawError}}`, 'latin1');
 }

@@ -12,6 +12,7 @@ export interface Member {
 }
 
 const BRACE = 0x7b;
+const BRACKET = 0x5b;
 const END_BRACE = 0x7d;
 
 /** The members of the object at `span`, in order; none when no object stands there. */
@@ -25,6 +26,19 @@ export function membersOf(bytes: Buffer, span: Span | undefined): Member[] {
     members.push({ key, start, value: { start: valueStart, end: scanner.pos } });
   });
   return members;
+}
+
+/** The elements of the array at `span`, each as a member whose key is its index; none when no array is there. */
+export function elementsOf(bytes: Buffer, span: Span | undefined): Member[] {
+  if (span === undefined || bytes[span.start] !== BRACKET) return [];
+  const elements: Member[] = [];
+  const scanner = new JsonScanner(bytes, span.start);
+  scanner.array(1, () => {
+    const start = scanner.pos;
+    scanner.value(2);
+    elements.push({ key: String(elements.length), start, value: { start, end: scanner.pos } });
+  });
+  return elements;
 }
 
 /** The value of one member of the object at `span`. */

@@ -5,11 +5,14 @@
 // GA1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
 // GA2  two entries never share a name; names are those of tool-names.ts, made as if every client saw all servers and tools, so
 //     that neither the tools known at the time nor a narrower view changes the tool that a name leads to.
+// GA3  each item is valid for strict clients of the era of the request (server/lists/checked-list.ts).
 
 import { KeptResult } from '../../jsonrpc/compose.ts';
+import type { Era } from '../../jsonrpc/modern-meta.ts';
 import { rawJson } from '../../jsonrpc/span.ts';
 import type { ServerCache } from '../../server/cache/server-cache.ts';
 import type { ServerDescription } from '../../server/cache/server-description.ts';
+import { checkedList, type ListableItem } from '../../server/lists/checked-list.ts';
 import { annotationFaultOf } from '../../server/lists/invalid-tools.ts';
 import {
   type CacheHint,
@@ -37,7 +40,9 @@ export interface Target {
 export interface Shown extends Target {
   /** The name clients see; of resources and templates the uri. */
   readonly name: string;
+  /** Its form for modern clients, which the search of tools uses as well. */
   readonly item: ListItem;
+  readonly legacyItem: ListItem;
   /** Characters of its text in the list. */
   readonly chars: number;
 }
@@ -56,8 +61,8 @@ const KEPT_BYTES = 16 * 1024 * 1024;
 const KEPT_BYTES_NARROWED = 4 * 1024 * 1024;
 
 interface MergedList {
-  /** Pages by the cursor that leads there. */
-  readonly pages: Map<string | undefined, KeptResult>;
+  /** Pages by the cursor that leads there; one map where the forms of all items are the same in both eras. */
+  readonly pages: Readonly<Record<Era, Map<string | undefined, KeptResult>>>;
   readonly list: readonly ServerItems<Shown>[];
   readonly targets: ReadonlyMap<string, Shown>;
   /** The servers that may have more than is in the list. */
@@ -137,14 +142,14 @@ export class Aggregate {
   }
 
   /** A page of the merged list, the first without a cursor. Throws RpcFault -32602 for what is no cursor of this list. */
-  list(kind: ListKind, cursor?: string): KeptResult {
+  list(kind: ListKind, cursor?: string, era: Era = 'legacy'): KeptResult {
     const { pages, list } = this.#merged(kind);
-    const kept = pages.get(cursor);
+    const kept = pages[era].get(cursor);
     if (kept !== undefined) return kept;
-    const page = this.#page(kind, list, cursor);
+    const page = this.#page(kind, list, cursor, era);
     if (this.#keptBytes + page.size <= this.#mostKeptBytes) {
       this.#keptBytes += page.size;
-      pages.set(cursor, page);
+      pages[era].set(cursor, page);
     }
     return page;
   }
@@ -257,23 +262,24 @@ export class Aggregate {
     const isPrefixed = kind === 'tools' || kind === 'prompts';
     const targets = new Map<string, Shown>();
     const list: ServerItems<Shown>[] = [];
+    let hasEraForms = false;
     const servers = [...this.servers()];
     const names = isPrefixed ? new MergedNames(this.#everyone().map(({ id }) => id)) : undefined;
     for (const server of servers) {
-      const all = server.cache.lists[kind] ?? [];
+      const all = listableItems(server.cache, kind);
       const named = names?.namesOf(
         server.id,
         all.map(({ key }) => key),
       );
       const items: Shown[] = [];
-      for (const item of all) {
-        const { key } = item;
+      for (const { key, modern: item, legacy: legacyItem } of all) {
         if (kind === 'tools' && !this.isShown(server, item)) continue;
         const name = named?.get(key) ?? key;
-        // Listed before; a second server's resource of the same uri could never be read.
+        // A resource is its uri: a second server's resource of the same uri could never be read.
         if (targets.has(name)) continue;
         const chars = name.length + item.before.length + item.after.length;
-        const shown = { name, server, key, item, chars };
+        const shown = { name, server, key, item, legacyItem, chars };
+        hasEraForms ||= item !== legacyItem;
         targets.set(name, shown);
         items.push(shown);
       }
@@ -283,15 +289,33 @@ export class Aggregate {
       ({ cache }) =>
         hasPart(cache, kind) && (cache.lists[kind] === undefined || cache.cuts[kind] !== undefined),
     );
-    return { pages: new Map(), list, targets, incomplete: incomplete.map(({ id }) => id), hint: undefined };
+    const legacy: MergedList['pages'][Era] = new Map();
+    return {
+      pages: { legacy, modern: hasEraForms ? new Map() : legacy },
+      list,
+      targets,
+      incomplete: incomplete.map(({ id }) => id),
+      hint: undefined,
+    };
   }
 
-  #page(kind: ListKind, list: readonly ServerItems<Shown>[], cursor?: string): KeptResult {
+  #page(
+    kind: ListKind,
+    list: readonly ServerItems<Shown>[],
+    cursor: string | undefined,
+    era: Era,
+  ): KeptResult {
     const { items, nextCursor } = this.#pages.page(kind, list, cursor);
-    const text = `[${items.map(({ item, name }) => itemJson(item, name)).join(',')}]`;
+    const form = era === 'legacy' ? 'legacyItem' : 'item';
+    const text = `[${items.map((shown) => itemJson(shown[form], shown.name)).join(',')}]`;
     const more = nextCursor === undefined ? '' : `,"nextCursor":${rawJson(nextCursor)}`;
     return new KeptResult(`{${rawJson(kind)}:${Buffer.from(text, 'utf8').toString('latin1')}${more}}`);
   }
+}
+
+function listableItems({ lists }: ServerCache, kind: ListKind): readonly ListableItem[] {
+  const items = lists[kind];
+  return items === undefined ? [] : checkedList(kind, items).items;
 }
 
 /** Whether the server has such a list; what is not known may have one. */

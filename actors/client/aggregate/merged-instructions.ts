@@ -18,7 +18,8 @@ export function mergedInstructions(servers: Iterable<ManagedServer>): string | u
   let leftOut = 0;
   let length = 0;
   for (const { id, cache } of servers) {
-    const text = beginning(cache.description?.instructions?.trim() ?? '');
+    // Strict clients reject a result with half of a surrogate pair in it.
+    const text = beginning(cache.description?.instructions?.trim().toWellFormed() ?? '');
     if (text === '') continue;
     length += text.length;
     if (length <= MAX_TEXT) sections.push(`# ${id}\n\n${text}`);

@@ -86,7 +86,9 @@ export class MergedNames {
   }
 
   #digestName(server: string, tool: string, length: number): string {
-    const digest = createHash('sha256').update(`${server}\0${tool}`).digest('hex').slice(0, length);
+    // UTF-8 has no halves of surrogate pairs, so two names that differ in them would have one digest.
+    const unique = tool.isWellFormed() ? tool : JSON.stringify(tool);
+    const digest = createHash('sha256').update(`${server}\0${unique}`).digest('hex').slice(0, length);
     return `${this.#clean(`${server}${SEPARATOR}${tool}`).slice(0, MAX_NAME_LENGTH - length - 1)}_${digest}`;
   }
 

@@ -4,13 +4,11 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
-import { JsonScanner } from '../../jsonrpc/json-scanner.ts';
-import { type Changes, changeMembers, memberOf } from '../../jsonrpc/members.ts';
+import { type Changes, changeMembers, elementsOf, memberOf } from '../../jsonrpc/members.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { rawJson, rawOf, type Span, splice } from '../../jsonrpc/span.ts';
 
 const BRACE = 0x7b;
-const BRACKET = 0x5b;
 
 const elicitation = 'elicitation/create';
 const noId: Changes = { elicitationId: undefined };
@@ -39,7 +37,8 @@ export function urlsRequired(
   const declared = capabilities.elicitation as { url?: unknown } | null | undefined;
   if (error === undefined || declared?.url === undefined) return undefined;
   if (Number(textAt(bytes, error, 'code')) !== rpcCodes.urlElicitationRequired) return undefined;
-  const urls = itemsOf(bytes, memberOf(bytes, memberOf(bytes, error, 'data'), 'elicitations'));
+  const elicitations = memberOf(bytes, memberOf(bytes, error, 'data'), 'elicitations');
+  const urls = elementsOf(bytes, elicitations).map(({ value }) => value);
   if (urls.length === 0 || urls.some(({ start }) => bytes[start] !== BRACE)) return undefined;
   const requests = urls.map((params, at) => {
     const text = changed(bytes, params, noId);
@@ -57,16 +56,4 @@ function changed(bytes: Buffer, span: Span, changes: Changes): string {
   const own = bytes.subarray(span.start, span.end);
   if (own[0] !== BRACE) return own.toString('latin1');
   return splice(own, changeMembers(own, { start: 0, end: own.length }, changes)).toString('latin1');
-}
-
-function itemsOf(bytes: Buffer, span: Span | undefined): Span[] {
-  if (span === undefined || bytes[span.start] !== BRACKET) return [];
-  const items: Span[] = [];
-  const scanner = new JsonScanner(bytes, span.start);
-  scanner.array(1, () => {
-    const start = scanner.pos;
-    scanner.value(2);
-    items.push({ start, end: scanner.pos });
-  });
-  return items;
 }

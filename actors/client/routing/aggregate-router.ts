@@ -13,7 +13,7 @@ import type { ListCompleteness } from '../aggregate/list-changes.ts';
 import { withGatewayMetadata } from '../eras/result-metadata.ts';
 import { withoutTasks } from '../eras/without-tasks.ts';
 import type { Profile } from '../profiles/profile.ts';
-import { type ClientRequest, type RoutedRequest, routeTo } from '../routed-request.ts';
+import { type ClientRequest, clientEra, type RoutedRequest, routeTo } from '../routed-request.ts';
 import { isSearchTool, rawSearchTools } from '../search/search-tools.ts';
 import type { SearchResponse, ToolSearch } from '../search/tool-search.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -117,12 +117,12 @@ function askForList(route: ClientRequest, context: AggregateContext, kind: ListK
   });
 }
 
-function list({ envelope, exchange }: ClientRequest, context: AggregateContext, kind: ListKind): void {
+function list(route: ClientRequest, context: AggregateContext, kind: ListKind): void {
+  const { envelope, exchange } = route;
   const { aggregate } = context;
-  const cursor = envelope.param('cursor');
+  const cursor = envelope.param('cursor') && (envelope.paramText('cursor') ?? '');
   try {
-    const page =
-      cursor === undefined ? aggregate.list(kind) : aggregate.list(kind, envelope.paramText('cursor') ?? '');
+    const page = aggregate.list(kind, cursor, clientEra(route));
     const incomplete = aggregate.incomplete(kind);
     context.onList(kind, incomplete);
     exchange.keptResult(page, aggregate.cacheHint(kind), markOf(incomplete));

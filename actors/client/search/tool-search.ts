@@ -7,6 +7,7 @@
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Edit, inOrder, rawJson, replacing } from '../../jsonrpc/span.ts';
+import { withoutHalves } from '../../jsonrpc/well-formed.ts';
 import { itemJson } from '../../server/lists/lists.ts';
 import type { Aggregate, Shown, Target } from '../aggregate/aggregate.ts';
 import { isSearchTool } from './search-tools.ts';
@@ -153,11 +154,11 @@ export class ToolSearch {
 /** `text` is for models that read text, `rawStructured` the same for programs. */
 function result(text: string, rawStructured: string): SearchResponse {
   const content = rawJson([{ type: 'text', text }]);
-  return { rawResult: `{"content":${content},"structuredContent":${rawStructured}}` };
+  return { rawResult: withoutHalves(`{"content":${content},"structuredContent":${rawStructured}}`) };
 }
 
 function mistake(text: string): SearchResponse {
-  return { rawResult: rawJson({ content: [{ type: 'text', text }], isError: true }) };
+  return { rawResult: withoutHalves(rawJson({ content: [{ type: 'text', text }], isError: true })) };
 }
 
 function countsByServer(hits: readonly ToolHit[]): string {

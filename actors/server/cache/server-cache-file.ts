@@ -9,6 +9,7 @@ import { dirname } from 'node:path';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { Eras } from '../eras/eras.ts';
 import { type Cut, MAX_LIST_BYTES } from '../lists/bounded-list.ts';
+import type { ItemFaults } from '../lists/item-faults.ts';
 import { type CacheHint, everyListKind, type ListKind, type Lists } from '../lists/lists.ts';
 import type { ServerDescription } from './server-description.ts';
 
@@ -19,12 +20,15 @@ const MAX_FILE_BYTES = 2 * everyListKind.length * MAX_LIST_BYTES + 64 * 1024 * 1
 export type ServerDescriptions = Readonly<Partial<Record<Era, ServerDescription>>>;
 export type Hints = Readonly<Partial<Record<ListKind, CacheHint>>>;
 export type Cuts = Readonly<Partial<Record<ListKind, Cut>>>;
+/** Items that could not be read and are in no list. */
+export type Unreadable = Readonly<Partial<Record<ListKind, ItemFaults>>>;
 
 export interface Stored {
   readonly descriptions: ServerDescriptions;
   readonly lists: Lists;
   readonly hints: Hints;
   readonly cuts?: Cuts;
+  readonly unreadable?: Unreadable;
   readonly eras?: Eras;
   readonly isLearnt: boolean;
   readonly offered: readonly string[];

@@ -8,6 +8,8 @@
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { Eras } from '../eras/eras.ts';
 import { type BoundedList, type Cut, cutMessages, ListBudget } from '../lists/bounded-list.ts';
+import { checkedList } from '../lists/checked-list.ts';
+import { faultSentence, type ItemFaults, joinFaults } from '../lists/item-faults.ts';
 import { fetchList, UnknownListError } from '../lists/list-fetch.ts';
 import {
   everyListKind,
@@ -25,6 +27,7 @@ import {
   ServerCacheFile,
   type ServerDescriptions,
   type Stored,
+  type Unreadable,
 } from './server-cache-file.ts';
 import type { ServerDescription } from './server-description.ts';
 
@@ -43,6 +46,10 @@ export class ServerCache {
   readonly #onRevision: () => void;
   readonly #onChange: (kinds: readonly ListKind[], isFirst: boolean) => void;
   readonly #toldCuts = new Set<string>();
+  /** Items that could not be read when each list was fetched last. */
+  #unreadable: Unreadable = {};
+  /** The last log message about the items of each list. */
+  readonly #loggedFaults = new Map<ListKind, string | undefined>();
   #heldLists: Readonly<Partial<Record<ListKind, BoundedList>>> = {};
   #descriptions: ServerDescriptions = {};
   #wasAsked = false;
@@ -119,6 +126,12 @@ export class ServerCache {
     return (JSON.parse(itemJson(item)) as { inputSchema?: unknown }).inputSchema;
   }
 
+  /** Invalid items of a list, and what became of them in merged lists. */
+  faultsOf(kind: ListKind): ItemFaults {
+    const { [kind]: items } = this.lists;
+    return joinFaults(this.#unreadable[kind], items && checkedList(kind, items).faults);
+  }
+
   /** Reads what an earlier run of the gateway has learnt. */
   async load(): Promise<void> {
     const stored = await this.#file.read();
@@ -130,7 +143,8 @@ export class ServerCache {
       const held = this.#budget.newList();
       for (const item of items) held.add(item);
       held.cut ??= stored.cuts?.[kind];
-      this.#put(kind, held);
+      held.reserve(checkedList(kind, held.items).repairedBytes);
+      this.#put(kind, held, stored.unreadable?.[kind]);
     }
     this.hints = stored.hints;
     this.eras = stored.eras;
@@ -220,19 +234,31 @@ export class ServerCache {
   /** Holds a list that was fetched, unless it is the one that is held already; whether there is another one now. */
   #take(kind: ListKind, held: BoundedList): boolean {
     const before = this.lists[kind];
-    const isKept = before !== undefined && (held.cut === 'gateway_full' || areSame(held.items, before));
+    const isSame = before !== undefined && areSame(held.items, before);
+    if (!isSame && !held.reserve(checkedList(kind, held.items).repairedBytes)) held.cut = 'gateway_full';
+    const isKept = before !== undefined && (isSame || held.cut === 'gateway_full');
     if (this.#isClosed || isKept) held.release();
     if (this.#isClosed) return false;
-    if (isKept) this.#noteCut(kind, held.cut);
-    else this.#put(kind, held);
+    if (isKept) {
+      this.#noteCut(kind, held.cut);
+      this.#noteFaults(kind, held.unreadable);
+    } else this.#put(kind, held);
     return !isKept;
   }
 
-  #put(kind: ListKind, held: BoundedList): void {
+  #put(kind: ListKind, held: BoundedList, unreadable: ItemFaults | undefined = held.unreadable): void {
     this.#heldLists[kind]?.release();
     this.#heldLists = { ...this.#heldLists, [kind]: held };
     this.lists = { ...this.lists, [kind]: held.items };
     this.#noteCut(kind, held.cut);
+    this.#noteFaults(kind, unreadable);
+  }
+
+  #noteFaults(kind: ListKind, unreadable: ItemFaults): void {
+    this.#unreadable = { ...this.#unreadable, [kind]: unreadable };
+    const sentence = faultSentence(listKinds[kind].method, this.faultsOf(kind));
+    if (sentence !== undefined && sentence !== this.#loggedFaults.get(kind)) this.#onProblem(sentence);
+    this.#loggedFaults.set(kind, sentence);
   }
 
   #noteCut(kind: ListKind, cut: Cut | undefined): void {
@@ -262,6 +288,7 @@ export class ServerCache {
       lists,
       hints,
       cuts,
+      unreadable: this.#unreadable,
       ...(eras === undefined ? {} : { eras }),
       isLearnt: this.isLearnt,
       offered: this.#offered,

@@ -6,15 +6,13 @@
 // LH3 (A6)  no server can take the budget for itself (actors/budget.ts).
 
 import { Budget, Share } from '../../budget.ts';
-import type { ListItem } from './lists.ts';
+import { FaultCollector } from './item-faults.ts';
+import { heldBytes, type ListItem } from './lists.ts';
 
 export const MAX_ITEMS = 10_000;
 export const MAX_LIST_BYTES = 8 * 1024 * 1024;
 /** Over the lists of all servers. */
 export const ALL_LIST_BYTES = 128 * 1024 * 1024;
-
-/** What an item takes beside its text: the record, its strings' heads, and its places in the merged lists. */
-const ITEM_BYTES = 400;
 
 /** Why the rest of a list was left out. */
 export type Cut = 'too_many' | 'too_large' | 'cycle' | 'gateway_full';
@@ -49,6 +47,8 @@ export class BoundedList {
   readonly items: ListItem[] = [];
   /** Why there are no more items; nothing is taken in any more. */
   cut: Cut | undefined;
+  /** Items that could not be read as they are. */
+  readonly unreadable = new FaultCollector();
   readonly #budget: Budget;
   readonly #share: Share;
   #bytes = 0;
@@ -61,7 +61,7 @@ export class BoundedList {
   /** Takes the item in, or is cut off before it. */
   add(item: ListItem): void {
     if (this.cut !== undefined) return;
-    const size = ITEM_BYTES + heldBytes(item.key) + heldBytes(item.before) + heldBytes(item.after);
+    const size = heldBytes(item);
     if (this.items.length === MAX_ITEMS) this.cut = 'too_many';
     else if (this.#bytes + size > MAX_LIST_BYTES) this.cut = 'too_large';
     else if (!this.#budget.take(size, this.#share)) this.cut = 'gateway_full';
@@ -71,14 +71,16 @@ export class BoundedList {
     }
   }
 
+  /** Takes memory beside the items; false where there is none left. */
+  reserve(bytes: number): boolean {
+    if (!this.#budget.take(bytes, this.#share)) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
   /** Nobody holds the items any more. */
   release(): void {
     this.#budget.give(this.#bytes, this.#share);
     this.#bytes = 0;
   }
-}
-
-/** Text beyond ASCII may take two bytes a character. */
-function heldBytes(text: string): number {
-  return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }

@@ -4,14 +4,17 @@
 //           by the bytes of all pages, by the length of a cursor, or by a cursor that was there before.
 // FL2 (A6)  a page is gone over no further than its list is taken: beyond that it would only hold up everybody's calls.
 
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { UpstreamProtocolError } from '../../errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
+import { Draft } from '../../jsonrpc/json-shape.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { refusalOf } from '../calls/result-of.ts';
 import type { Connection } from '../pool/connection.ts';
 import { type BoundedList, MAX_ITEMS } from './bounded-list.ts';
+import { itemShapes } from './item-schema.ts';
 import { type CacheHint, type ListKind, listKinds, noCache, readItem, strictest } from './lists.ts';
 
 export const MAX_PAGES = 1000;
@@ -73,9 +76,11 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, held
   if (scanner.peek() !== 0x7b)
     throw new UpstreamProtocolError(`server ${server} answered ${method} with a result that is no object`);
   const rest: Record<string, unknown> = {};
+  let hasList = false;
   try {
     scanner.object(1, (member) => {
       if (member === kind && scanner.peek() === 0x5b) {
+        hasList = true;
         takeItems(scanner, kind, held);
         return;
       }
@@ -86,6 +91,7 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, held
   } catch (error) {
     if (!(error instanceof Enough)) throw error;
   }
+  if (!hasList) held.unreadable.add('the list', 'omitted', () => [`${kind} is no array`]);
   const { nextCursor, ...hint } = rest;
   return {
     bytes: bytes.length,
@@ -102,12 +108,29 @@ function takeItems(scanner: JsonScanner, kind: ListKind, held: BoundedList): voi
   let count = 0;
   scanner.array(2, () => {
     count += 1;
+    const { pos: start } = scanner;
     const item = readItem(scanner, kind);
-    if (item !== undefined) held.add(item);
-    // What is no item is none of the list's, and as many of those.
+    const isText = isUtf8(scanner.bytes.subarray(start, scanner.pos));
+    // A key with other bytes than those received would lead nowhere.
+    const isReadable = item !== undefined && (isText || !item.key.includes('\ufffd'));
+    if (!isReadable)
+      held.unreadable.add(item?.key ?? `item ${count}`, 'omitted', () =>
+        isText ? faultsAt(scanner.bytes, start, scanner.pos, kind) : [NOT_UTF8],
+      );
+    else if (!isText) held.unreadable.add(item.key, 'repaired', () => [NOT_UTF8]);
+    if (isReadable) held.add(item);
+    // Unreadable elements count as well, so that they cannot go on without end.
     else if (count > MAX_ITEMS) held.cut ??= 'too_many';
     if (held.cut !== undefined) throw new Enough();
   });
+}
+
+const NOT_UTF8 = 'it is not valid UTF-8';
+
+function faultsAt(bytes: Buffer, start: number, end: number, kind: ListKind): readonly string[] {
+  const draft = new Draft(bytes);
+  itemShapes.legacy[kind](draft, { start, end });
+  return draft.faults;
 }
 
 const pageMembers = new Set(['nextCursor', 'ttlMs', 'cacheScope']);

@@ -57,6 +57,19 @@ export const listKinds: Record<
 
 export const everyListKind = Object.keys(listKinds) as ListKind[];
 
+/** Memory of an item beside its text: the record, the heads of its strings, and its entries in merged lists. */
+const ITEM_BYTES = 400;
+
+/** Memory that an item takes, in bytes. */
+export function heldBytes({ key, before, after }: ListItem): number {
+  return ITEM_BYTES + textBytes(key) + textBytes(before) + textBytes(after);
+}
+
+/** Text beyond ASCII may take two bytes a character. */
+function textBytes(text: string): number {
+  return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
+}
+
 /** Whether both say the same in the same words. */
 export function isSameItem(one: ListItem, other: ListItem): boolean {
   return one.key === other.key && one.before === other.before && one.after === other.after;

@@ -71,6 +71,7 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
     ['eras', server.eras.join(', ') || 'not known yet'],
     ['tools', toolCount(server)],
     ...cutEntries(server),
+    ...invalidEntries(server),
     ['last error', last_error === null ? 'none' : `${last_error.code}: ${printable(last_error.message)}`],
     ...(state === 'failed'
       ? [['next try', next_retry_at === null ? retry : `${next_retry_at}, ${retry}`] as const]
@@ -100,6 +101,21 @@ function cutEntries({ lists }: ServerDetails): readonly (readonly [string, strin
     if (list === null || list.cut === null) return [];
     const { reason, message } = list.cut;
     return [['cut off', `${name.replace('_', ' ')} after ${list.count} (${reason}): ${message}`] as const];
+  });
+}
+
+/** Lines for each list with invalid items: the counts, and an item each. */
+function invalidEntries({ lists }: ServerDetails): readonly (readonly [string, string])[] {
+  return Object.entries(lists).flatMap(([name, list]) => {
+    if (!list?.invalid) return [];
+    const { repaired, omitted, items } = list.invalid;
+    const left = repaired + omitted - items.length;
+    const lines = [
+      `${name.replace('_', ' ')}, in merged lists: ${repaired} repaired, ${omitted} omitted`,
+      ...items.map((item) => `  ${printable(item.name)}: ${item.outcome}, ${printable(item.reason)}`),
+      ...(left > 0 ? [`  and ${left} more`] : []),
+    ];
+    return lines.map((line, at) => [at === 0 ? 'invalid' : '', line] as const);
   });
 }
 

@@ -65,15 +65,28 @@ export function serverRecord(server: ManagedServer, redact: (text: string) => st
   };
 }
 
-/** How many items are known of each list, and what is left out of it; null of a list that is not known. */
-function listRecords({ cache }: ManagedServer) {
+/** Invalid items of a list with what merged lists do about them; null where there are none. */
+function invalidItems({ cache }: ManagedServer, kind: ListKind, redact: (text: string) => string) {
+  const { repaired, omitted, first } = cache.faultsOf(kind);
+  if (repaired + omitted === 0) return null;
+  const items = first.map(({ name, outcome, reason }) => ({
+    name: redact(name),
+    outcome,
+    reason: redact(reason),
+  }));
+  return { repaired, omitted, items };
+}
+
+/** The lists of a server: number of items, why a list is cut off, its invalid items; null for an unknown list. */
+function listRecords(server: ManagedServer, redact: (text: string) => string) {
   const record = (kind: ListKind) => {
-    const { lists, cuts } = cache;
+    const { lists, cuts } = server.cache;
     const cut = cuts[kind];
     if (lists[kind] === undefined) return null;
     return {
       count: lists[kind].length,
       cut: cut === undefined ? null : { reason: cut, message: cutMessages[cut] },
+      invalid: invalidItems(server, kind, redact),
     };
   };
   return {
@@ -90,7 +103,7 @@ export function serverDetails(server: ManagedServer, redact: (text: string) => s
     ...serverRecord(server, redact),
     eras: Object.entries(server.eras.known ?? {}).flatMap(([era, isSpoken]) => (isSpoken ? [era] : [])),
     tools: (server.cache.lists.tools ?? []).map((item) => item.key),
-    lists: listRecords(server),
+    lists: listRecords(server, redact),
     connections: [...server.pool.members].map((member) => ({
       session: member.owner?.label ?? null,
       pid: member.connection.link.pid ?? null,

@@ -11,6 +11,13 @@ import type {
 import type { AgentList, ApprovalList, FlowDrawing, RunDetails, RunList } from '../../wire/run-wire.ts';
 import type { ConnectFacts } from '../../wire/tool-wire.ts';
 
+/** Items of a list that merged lists repair or omit; the first few are described. */
+interface InvalidItems {
+  readonly repaired: number;
+  readonly omitted: number;
+  readonly items: readonly { readonly name: string; readonly outcome: string; readonly reason: string }[];
+}
+
 export interface ServerDetails {
   readonly id: string;
   readonly runtime: string;
@@ -23,6 +30,7 @@ export interface ServerDetails {
   readonly pids: readonly number[];
   readonly eras: readonly string[];
   readonly tools: readonly string[];
+  readonly lists: Readonly<Record<string, { readonly invalid: InvalidItems | null } | null>>;
   readonly last_error: { readonly code: string; readonly message: string } | null;
   readonly connections: readonly {
     readonly session: string | null;

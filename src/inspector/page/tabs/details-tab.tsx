@@ -9,6 +9,7 @@ import { type Asked, type Go, useAsked } from '../feed/hooks.ts';
 import type { ActorView, PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
 import { eventText, stateText } from '../state-words.ts';
+import { visibleName } from '../visible-text.ts';
 import { clock, counted, span } from '../words.ts';
 import { Fact } from './fact.tsx';
 
@@ -69,7 +70,7 @@ export function DetailsTab({ state, actor, asked, address, go }: DetailsTabProps
 }
 
 function ServerFacts({ server }: { readonly server: ServerDetails }) {
-  const { last_error, connections, tools } = server;
+  const { last_error, connections, tools, lists } = server;
   return (
     <>
       <Fact name="runtime">{`${server.runtime}, isolation ${server.isolation}`}</Fact>
@@ -92,8 +93,27 @@ function ServerFacts({ server }: { readonly server: ServerDetails }) {
         {connections.length > SHOWN && `and ${connections.length - SHOWN} more`}
       </Fact>
       <Fact name={`tools (${tools.length})`}>{tools.slice(0, SHOWN).join(', ') || '–'}</Fact>
+      <InvalidItems lists={lists} />
     </>
   );
+}
+
+/** A fact for each list with invalid items. */
+function InvalidItems({ lists }: Pick<ServerDetails, 'lists'>) {
+  return Object.entries(lists).map(([name, list]) => {
+    if (!list?.invalid) return null;
+    const { repaired, omitted, items } = list.invalid;
+    const left = repaired + omitted - items.length;
+    return (
+      <Fact key={name} name={`invalid ${name.replace('_', ' ')}`}>
+        {`${repaired} repaired and ${omitted} omitted in merged lists`}
+        {items.map((item, index) => (
+          <div key={index}>{`${visibleName(item.name)}: ${item.outcome}, ${visibleName(item.reason)}`}</div>
+        ))}
+        {left > 0 && <div>{`and ${left} more`}</div>}
+      </Fact>
+    );
+  });
 }
 
 function TriggerFacts({ trigger, now }: { readonly trigger: TriggerNumbers; readonly now: number }) {

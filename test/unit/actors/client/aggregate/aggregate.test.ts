@@ -29,7 +29,7 @@ describe('the merged list', () => {
       of(new ListedServer('s', { tools: ['t'] }))
         .list('tools')
         .raw.toString(),
-    ).toBe('{"tools":[{"name":"s__t","x":1.0}]}');
+    ).toBe('{"tools":[{"name":"s__t","inputSchema":{"type":"object"},"x":1.0}]}');
   });
 
   test('leaves out who is switched off, what is denied, and who is unknown', () => {

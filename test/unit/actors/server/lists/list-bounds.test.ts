@@ -116,7 +116,11 @@ describe('a list that comes in pages', () => {
 describe('what is known of servers', () => {
   const ignore = () => {};
   const toolsOf = (count: number, length: number, mark = '') =>
-    Array.from({ length: count }, (_, n) => ({ name: `${mark}${n}`, d: 'd'.repeat(length) }));
+    Array.from({ length: count }, (_, n) => ({
+      name: `${mark}${n}`,
+      inputSchema: { type: 'object' },
+      d: 'd'.repeat(length),
+    }));
 
   test('does not take more than there is for all of them, and the one that comes last has its part (LH3)', async () => {
     const budget = new Budget(100_000);

@@ -1,0 +1,140 @@
+// Schemas of list items in the revisions that the gateway serves, as tables of their checked members. The session
+// revisions (2024-11-05 to 2025-11-25) share one: a later one only adds optional members, and strict clients check the
+// newest. Revision 2026-07-28 differs in the JSON Schemas of tools: any root for a result, booleans for parameters.
+//
+// The gateway has no copy of the official schemas, which would be loaded at each start; the tests compare these tables
+// with the schemas of both SDK generations.
+
+import {
+  anyObject,
+  array,
+  flag,
+  number,
+  object,
+  oneOf,
+  type Repair,
+  record,
+  required,
+  type Shape,
+  text,
+} from '../../jsonrpc/json-shape.ts';
+import { elementsOf } from '../../jsonrpc/members.ts';
+import type { Era } from '../../jsonrpc/modern-meta.ts';
+import { rawOf, type Span } from '../../jsonrpc/span.ts';
+import type { ListKind } from './lists.ts';
+
+const string = text();
+
+/** A missing or null value, which states nothing. */
+const isVoid = (bytes: Buffer, value: Span | undefined) =>
+  value === undefined || rawOf(bytes, value) === 'null';
+
+/** Members of every kind of item. */
+const common = {
+  title: string,
+  description: string,
+  icons: array(
+    object({
+      src: required(string),
+      mimeType: string,
+      sizes: array(string),
+      theme: oneOf('light', 'dark'),
+    }),
+  ),
+  _meta: anyObject,
+};
+
+const timestamp =
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+function isTimestamp(value: string): boolean {
+  const [, day] = timestamp.exec(value) ?? [];
+  // The engine rolls 30 February over to March.
+  return day !== undefined && new Date(day).toISOString().startsWith(day);
+}
+
+const resourceMembers = {
+  ...common,
+  mimeType: string,
+  annotations: object({
+    audience: array(oneOf('user', 'assistant')),
+    priority: number('a number from 0 to 1', (value) => value >= 0 && value <= 1),
+    lastModified: text('a timestamp', isTimestamp),
+  }),
+};
+
+/** The name of a resource is only for display, so its title or uri serves as well. */
+const displayName =
+  (uri: string): Repair =>
+  (bytes, _name, siblings) => {
+    const [first] = ['title', uri].flatMap((key) => siblings.get(key) ?? []).filter(isString(bytes));
+    return first && rawOf(bytes, first);
+  };
+
+const isString = (bytes: Buffer) => (value: Span) => bytes[value.start] === 0x22;
+
+/** Arguments and structured results are objects in any case, so a schema without a type means that one. */
+const objectType = required(oneOf('object'), (bytes, value) => {
+  const types = elementsOf(bytes, value).map((element) => rawOf(bytes, element.value));
+  return isVoid(bytes, value) || types.includes('"object"') ? '"object"' : undefined;
+});
+
+/** Members of the JSON Schema of an object. `subschema` is the shape of a property's schema. */
+const schemaMembers = (subschema: Shape) => ({
+  $schema: string,
+  // A schema that states nothing accepts every value, as `true` does.
+  properties: record(subschema, (bytes, value) => (rawOf(bytes, value) === 'false' ? '{"not":{}}' : '{}')),
+  required: array(string),
+});
+
+const schemaOrFlag: Shape = (draft, value) => (draft.bytes[value.start] === 0x7b ? true : flag(draft, value));
+
+function toolShape(subschema: Shape, outputSchema: Shape): Shape {
+  const inputSchema = object({ ...schemaMembers(subschema), type: objectType });
+  return object({
+    ...common,
+    name: required(string),
+    // A tool without a schema, or with one that accepts everything, takes any arguments.
+    inputSchema: required(inputSchema, (bytes, value) => {
+      const isOpen = isVoid(bytes, value) || (value !== undefined && rawOf(bytes, value) === 'true');
+      return isOpen ? '{"type":"object"}' : undefined;
+    }),
+    outputSchema,
+    annotations: object({
+      title: string,
+      readOnlyHint: flag,
+      destructiveHint: flag,
+      idempotentHint: flag,
+      openWorldHint: flag,
+    }),
+    execution: object({ taskSupport: oneOf('required', 'optional', 'forbidden') }),
+  });
+}
+
+const otherShapes = {
+  prompts: object({
+    ...common,
+    name: required(string),
+    arguments: array(object({ name: required(string), title: string, description: string, required: flag })),
+  }),
+  resources: object({
+    ...resourceMembers,
+    uri: required(string),
+    name: required(string, displayName('uri')),
+    size: number('a whole number', Number.isInteger),
+  }),
+  resourceTemplates: object({
+    ...resourceMembers,
+    uriTemplate: required(string),
+    name: required(string, displayName('uriTemplate')),
+  }),
+};
+
+/** Shape of a list's items by the era of the client. What suits legacy clients suits modern ones as well. */
+export const itemShapes: Readonly<Record<Era, Readonly<Record<ListKind, Shape>>>> = {
+  legacy: {
+    ...otherShapes,
+    tools: toolShape(anyObject, object({ ...schemaMembers(anyObject), type: objectType })),
+  },
+  modern: { ...otherShapes, tools: toolShape(schemaOrFlag, object(schemaMembers(schemaOrFlag))) },
+};
