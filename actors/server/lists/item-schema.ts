@@ -22,6 +22,9 @@ import { elementsOf } from '../../jsonrpc/members.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import { rawOf, type Span } from '../../jsonrpc/span.ts';
 import type { ListKind } from './lists.ts';
+import { isCompilable } from './output-schema.ts';
+
+const BRACE = 0x7b;
 
 const string = text();
 
@@ -87,7 +90,8 @@ const schemaMembers = (subschema: Shape) => ({
   required: array(string),
 });
 
-const schemaOrFlag: Shape = (draft, value) => (draft.bytes[value.start] === 0x7b ? true : flag(draft, value));
+const schemaOrFlag: Shape = (draft, value) =>
+  draft.bytes[value.start] === BRACE ? true : flag(draft, value);
 
 function toolShape(subschema: Shape, outputSchema: Shape): Shape {
   const inputSchema = object({ ...schemaMembers(subschema), type: objectType });
@@ -110,6 +114,17 @@ function toolShape(subschema: Shape, outputSchema: Shape): Shape {
     execution: object({ taskSupport: oneOf('required', 'optional', 'forbidden') }),
   });
 }
+
+const objectSchema = object({ ...schemaMembers(anyObject), type: objectType });
+
+/** The schema of a result for legacy clients, which compile it when they read the list. */
+const legacyOutputSchema: Shape = (draft, value) => {
+  const { bytes } = draft;
+  const isSchema = bytes[value.start] === BRACE;
+  if (isSchema && !isCompilable(JSON.parse(bytes.toString('utf8', value.start, value.end))))
+    return draft.fault('is no schema that clients can compile');
+  return objectSchema(draft, value);
+};
 
 const otherShapes = {
   prompts: object({
@@ -134,7 +149,7 @@ const otherShapes = {
 export const itemShapes: Readonly<Record<Era, Readonly<Record<ListKind, Shape>>>> = {
   legacy: {
     ...otherShapes,
-    tools: toolShape(anyObject, object({ ...schemaMembers(anyObject), type: objectType })),
+    tools: toolShape(anyObject, legacyOutputSchema),
   },
   modern: { ...otherShapes, tools: toolShape(schemaOrFlag, object(schemaMembers(schemaOrFlag))) },
 };

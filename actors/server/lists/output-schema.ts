@@ -1,0 +1,122 @@
+// Whether a validator can compile the JSON Schema of a tool's result. Clients of SDK v1 compile each one when they read a
+// list, and reject the whole list when one fails: for a keyword with a value of the wrong type, a pattern that is no
+// regular expression, or a reference that leads nowhere. This check is stricter than theirs where that is simpler.
+//
+// OUT1  the time grows with the size of the schema: each part is visited once, and no pattern is applied.
+
+type Schema = Readonly<Record<string, unknown>>;
+/** Whether a keyword's value is right; subschemas are visited by `visit`. */
+type Keyword = (value: unknown, visit: (schema: unknown) => boolean) => boolean;
+
+const isObject = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isNumber: Keyword = (value) => typeof value === 'number';
+const isFlag: Keyword = (value) => typeof value === 'boolean';
+const isText: Keyword = (value) => typeof value === 'string';
+const isSchema: Keyword = (value, visit) => visit(value);
+const areSchemas: Keyword = (value, visit) => Array.isArray(value) && value.length > 0 && value.every(visit);
+const isRecord: Keyword = (value, visit) => isObject(value) && Object.values(value).every(visit);
+const isFilled: Keyword = (value) => Array.isArray(value) && value.length > 0;
+const isUnknown: Keyword = () => false;
+
+const types = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object'];
+const isType: Keyword = (value) =>
+  Array.isArray(value)
+    ? value.length > 0 && value.every((type) => types.includes(type))
+    : types.includes(value as string);
+
+const isPattern: Keyword = (value) => {
+  try {
+    new RegExp(value as string, 'u');
+    return typeof value === 'string';
+  } catch {
+    return false;
+  }
+};
+
+const arePatterns: Keyword = (value, visit) =>
+  isRecord(value, visit) && Object.keys(value as Schema).every((pattern) => isPattern(pattern, visit));
+
+const keywords = new Map<string, Keyword>([
+  ['type', isType],
+  ['enum', isFilled],
+  ['required', (value) => Array.isArray(value) && value.every((name) => typeof name === 'string')],
+  ...[
+    'maximum',
+    'minimum',
+    'exclusiveMaximum',
+    'exclusiveMinimum',
+    'multipleOf',
+    'maxLength',
+    'minLength',
+  ].map((name): [string, Keyword] => [name, isNumber]),
+  ...['maxItems', 'minItems', 'maxProperties', 'minProperties', 'maxContains', 'minContains'].map(
+    (name): [string, Keyword] => [name, isNumber],
+  ),
+  ...['uniqueItems', 'nullable'].map((name): [string, Keyword] => [name, isFlag]),
+  ...['format', '$schema', '$comment', '$anchor'].map((name): [string, Keyword] => [name, isText]),
+  ...[
+    'not',
+    'if',
+    'then',
+    'else',
+    'contains',
+    'propertyNames',
+    'additionalItems',
+    'additionalProperties',
+  ].map((name): [string, Keyword] => [name, isSchema]),
+  ['items', (value, visit) => (Array.isArray(value) ? areSchemas(value, visit) : visit(value))],
+  ...['allOf', 'anyOf', 'oneOf'].map((name): [string, Keyword] => [name, areSchemas]),
+  ...['properties', '$defs', 'definitions', 'dependentSchemas'].map((name): [string, Keyword] => [
+    name,
+    isRecord,
+  ]),
+  ['patternProperties', arePatterns],
+  ['pattern', isPattern],
+  // The keyword of draft 4, which validators refuse; dependencies have two forms; scopes of references can be nested.
+  ...['id', 'dependencies', '$dynamicRef', '$recursiveRef'].map((name): [string, Keyword] => [
+    name,
+    isUnknown,
+  ]),
+]);
+
+/** Whether clients can compile the schema. */
+export function isCompilable(root: unknown): boolean {
+  const seen = new Set<unknown>();
+  const visit = (schema: unknown): boolean => {
+    if (typeof schema === 'boolean' || seen.has(schema)) return true;
+    if (!isObject(schema)) return false;
+    seen.add(schema);
+    if (schema.nullable !== undefined && schema.type === undefined) return false;
+    return Object.entries(schema).every(([name, value]) => {
+      if (name === '$ref') return typeof value === 'string' && visit(targetOf(root, value));
+      // A nested identifier changes what references lead to.
+      if (name === '$id') return schema === root && typeof value === 'string';
+      return keywords.get(name)?.(value, visit) ?? true;
+    });
+  };
+  return visit(root);
+}
+
+/** The part of the schema that a local reference leads to; undefined for any other reference. */
+function targetOf(root: unknown, reference: string): unknown {
+  if (reference === '#') return root;
+  if (!reference.startsWith('#/')) return undefined;
+  let found = root;
+  for (const step of reference.slice(2).split('/')) {
+    const key = decoded(step)?.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (key === undefined || typeof found !== 'object' || found === null || !Object.hasOwn(found, key))
+      return undefined;
+    found = (found as Schema)[key];
+  }
+  return found;
+}
+
+function decoded(step: string): string | undefined {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return undefined;
+  }
+}
