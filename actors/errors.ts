@@ -145,6 +145,15 @@ export class InternalError extends GatewayError {
   override readonly rpcCode = -32603;
 }
 
+/** Two edits of one message contradict each other: a mistake of the gateway's own. The message was not sent. */
+export class EditConflictError extends GatewayError {
+  readonly code = 'ERR_EDIT_CONFLICT';
+  override readonly rpcCode = -32603;
+  constructor(conflict: string) {
+    super(`the gateway could not edit a message, and has not sent it: ${conflict}; please report this`);
+  }
+}
+
 /** What was asked in a query or a body is not understood; the message says what is. */
 export class InvalidQueryError extends GatewayError {
   readonly code = 'ERR_INVALID_QUERY';

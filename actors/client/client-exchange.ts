@@ -3,12 +3,13 @@
 
 import type { Budget, Share } from '../budget.ts';
 import type { HandedOutStates } from '../cluster/handed-out-states.ts';
-import type { GatewayError } from '../errors.ts';
+import { GatewayError, InternalError } from '../errors.ts';
+import { applyEdits } from '../jsonrpc/apply-edits.ts';
 import { errorMessage, type KeptResult, resultTextMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { completeMembers, completeResult } from '../jsonrpc/modern-meta.ts';
 import { type RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, edited, inOrder, type Message, rawJson, replacing, whole } from '../jsonrpc/span.ts';
+import { type Edit, type Message, rawJson, replacing, whole } from '../jsonrpc/span.ts';
 import type { Linked } from '../linked-list.ts';
 import type { Exchange } from '../server/calls/call.ts';
 import type { CacheHint } from '../server/lists/lists.ts';
@@ -58,8 +59,8 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
   bytes = 0;
   previous: ClientExchange | undefined;
   next: ClientExchange | undefined;
-  /** Changes to make in the answer beside its id; in order. Only a few cold methods need one. */
-  rewrite: ((answer: Envelope) => Edit[]) | undefined;
+  /** Changes to make in the answer beside its id. Only a few cold methods need one. */
+  rewrite: ((answer: Envelope) => readonly Edit[]) | undefined;
   /** Called when it ends, before the client hears of it. */
   whenEnded: ((end: ExchangeEnd) => void) | undefined;
 
@@ -72,15 +73,31 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
   }
 
   answer(envelope: Envelope): void {
+    if (this.isDone) return;
+    let message: Message;
+    try {
+      message = this.#edited(envelope);
+    } catch (error) {
+      // A2: the client gets an answer whatever is wrong with that of the server.
+      this.fail(
+        error instanceof GatewayError
+          ? error
+          : new InternalError('could not make the answer ready for its client', { cause: error }),
+        false,
+      );
+      return;
+    }
     if (!this.#end(envelope.error === undefined ? 'answered' : 'refused')) return;
+    this.#finish(message, this.modernResult && this.#codeOf(envelope, this.modernResult));
+  }
+
+  /** The answer as its client gets it. */
+  #edited(envelope: Envelope): Message {
     const { id } = envelope;
-    const edits = this.rewrite?.(envelope) ?? [];
+    const edits = this.rewrite === undefined ? [] : [...this.rewrite(envelope)];
     if (this.modernResult?.states !== undefined) edits.push(...this.modernResult.states.edits(envelope));
     if (id !== undefined) edits.push(replacing(id, this.rawId));
-    this.#finish(
-      edited(envelope.message, inOrder(edits)),
-      this.modernResult && this.#codeOf(envelope, this.modernResult),
-    );
+    return applyEdits(envelope.message, edits);
   }
 
   relay(message: Buffer): void {

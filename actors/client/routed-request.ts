@@ -6,6 +6,7 @@ import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Edit } from '../jsonrpc/span.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Trace } from '../upstream/link.ts';
+import type { Target } from './aggregate/aggregate.ts';
 import type { ClientExchange } from './client-exchange.ts';
 import type { ModernCaller } from './eras/modern-caller.ts';
 import type { ClientSession } from './sessions/session.ts';
@@ -23,8 +24,10 @@ export interface ClientRequest {
 
 export interface RoutedRequest extends ClientRequest {
   readonly server: ManagedServer;
-  /** What must change in the message for that server, in order. */
+  /** Values to replace in the message for that server; other changes of members are added where the message is sent. */
   readonly edits?: readonly Edit[] | undefined;
+  /** The target of the name or uri, at the address of several servers; there a client cannot use tasks. */
+  readonly merged?: Target | undefined;
 }
 
 /** A request that is for that server. No spread: each would be laid out in memory anew (see `replacing`). */
@@ -32,8 +35,9 @@ export function routeTo(
   { session, caller, envelope, exchange, trace }: ClientRequest,
   server: ManagedServer,
   edits?: readonly Edit[],
+  merged?: Target,
 ): RoutedRequest {
-  return { session, caller, envelope, exchange, trace, server, edits };
+  return { session, caller, envelope, exchange, trace, server, edits, merged };
 }
 
 /** The era of the client, in this request. */

@@ -1,10 +1,11 @@
 // States of calls that wait for their client, as clients of a cluster have them: each says, sealed, which process handed it out, so
 // that a retry finds it through any node. Within the process they are what they were.
 
+import { applyEdits } from '../jsonrpc/apply-edits.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
 import { readClientMessage } from '../jsonrpc/read-message.ts';
-import { type Edit, holds, rawJson, replacing, splice } from '../jsonrpc/span.ts';
+import { type Edit, holds, rawJson, replacing, whole } from '../jsonrpc/span.ts';
 import type { SealedInstances } from './sealed-instances.ts';
 
 const STATE = 'requestState';
@@ -37,6 +38,6 @@ export class HandedOutStates {
     const span = request.param(STATE);
     const opened = state === undefined ? undefined : this.#sealed.openState(state);
     if (span === undefined || opened?.instance !== this.#instance) return request;
-    return readClientMessage(splice(request.bytes, [replacing(span, rawJson(opened.state))]));
+    return readClientMessage(whole(applyEdits(request.bytes, [replacing(span, rawJson(opened.state))])));
   }
 }

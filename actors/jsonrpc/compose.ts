@@ -1,7 +1,8 @@
 // Messages the gateway writes itself. Ids are raw JSON in Latin-1, as rawOf() gives them.
 
+import { applyEdits } from './apply-edits.ts';
 import type { Envelope } from './envelope.ts';
-import { type Edit, inOrder, type Message, PIECES_FROM, rawJson, replacing, splice } from './span.ts';
+import { type Edit, type Message, PIECES_FROM, rawJson, replacing, whole } from './span.ts';
 import { withoutHalves } from './well-formed.ts';
 
 export function requestMessage(rawId: string, method: string, params: unknown): Buffer {
@@ -23,7 +24,7 @@ export function resultTextMessage(rawId: string, rawResult: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${rawId},"result":${rawResult}}`, 'latin1');
 }
 
-/** A message as received under another id, which is its progress token as well, and with the edits of whoever routed it. */
+/** A message as received under another id, which is its progress token as well, and with the edits of its route. Throws EditConflictError. */
 export function renumbered(
   { bytes, id, askedToken }: Envelope,
   rawId: string,
@@ -32,7 +33,7 @@ export function renumbered(
   const all = edits === undefined ? [] : edits.slice();
   if (id !== undefined) all.push(replacing(id, rawId));
   if (askedToken !== undefined) all.push(replacing(askedToken, rawId));
-  return splice(bytes, inOrder(all));
+  return whole(applyEdits(bytes, all));
 }
 
 /** A result that is sent again and again: made into bytes once and never copied. */

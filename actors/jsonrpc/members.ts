@@ -49,8 +49,10 @@ export function memberOf(bytes: Buffer, span: Span | undefined, key: string): Sp
 /** Raw JSON by key; undefined takes the member out. */
 export type Changes = Readonly<Record<string, string | undefined>>;
 
+export const noChanges: Changes = {};
+
 /**
- * Edits, in order, that make the object at `span` hold `changes`. New members stand first, so that they are there
+ * Edits that make the object at `span` hold `changes`. New members stand first, so that they are there
  * even for a reader that stops early.
  */
 export function changeMembers(bytes: Buffer, span: Span, changes: Changes): Edit[] {
@@ -77,7 +79,10 @@ export function changeFound(span: Span, members: readonly Member[], changes: Cha
   const inside = span.start + 1;
   const first = members.findIndex(({ key }) => !Object.hasOwn(changes, key));
   let before = members[first];
-  if (before === undefined) return [{ start: inside, end: members.at(-1)?.value.end ?? inside, text: added }];
+  if (before === undefined) {
+    const end = members.at(-1)?.value.end ?? inside;
+    return end === inside && added === '' ? [] : [{ start: inside, end, text: added }];
+  }
   const edits: Edit[] = [];
   const head = added === '' ? '' : `${added},`;
   if (head !== '' || first > 0)

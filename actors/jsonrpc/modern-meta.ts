@@ -3,6 +3,7 @@
 //
 // MO1  beyond those members a message stays as it was received, byte for byte.
 
+import { applyEdits } from './apply-edits.ts';
 import type { Envelope } from './envelope.ts';
 import {
   addFirst,
@@ -11,10 +12,11 @@ import {
   changeMembers,
   memberOf,
   membersOf,
+  noChanges,
   rawMembers,
 } from './members.ts';
 import { readServerMessage } from './read-message.ts';
-import { type Edit, holds, inOrder, rawJson, rawOf, type Span, splice } from './span.ts';
+import { type Edit, holds, rawJson, rawOf, type Span, whole } from './span.ts';
 
 /** Legacy: sessions and `initialize`, up to 2025-11-25. Modern: stateless requests, from 2026-07-28 on. */
 export type Era = 'legacy' | 'modern';
@@ -75,43 +77,43 @@ export function rawMetaOf(rawInfo: string, rawCapabilities: string, logLevel: st
 export function toModern(envelope: Envelope, caller: Caller, more?: Changes): Envelope {
   const { clientInfo, capabilities, logLevel } = caller;
   const edits = modernEdits(envelope, rawMetaOf(rawJson(clientInfo), rawJson(capabilities), logLevel), more);
-  return edits.length === 0 ? envelope : readServerMessage(splice(envelope.bytes, edits));
+  return edits.length === 0 ? envelope : readServerMessage(whole(applyEdits(envelope.bytes, edits)));
 }
 
-/** The edits, in order, that make it one. */
-export function modernEdits(envelope: Envelope, meta: RawMeta, more: Changes = none): Edit[] {
+/** The edits that make it one. `more` are members for `params`, other than `_meta`. */
+export function modernEdits(envelope: Envelope, meta: RawMeta, more: Changes = noChanges): Edit[] {
   const { bytes, params } = envelope;
   if (params === undefined) {
-    const whole = { start: bytes.indexOf(BRACE), end: bytes.length };
+    const message = { start: bytes.indexOf(BRACE), end: bytes.length };
     const members = rawMembers({ _meta: `{${meta.members}}`, ...more });
-    return changeMembers(bytes, whole, { params: `{${members}}` });
+    return changeMembers(bytes, message, { params: `{${members}}` });
   }
   // A list has no room for metadata; JSON-RPC knows such params, and whoever serves MCP refuses them.
   if (bytes[params.start] !== BRACE) return [];
   const own = envelope.param('_meta');
-  if (own === undefined && more === none) return [addFirst(bytes, params, `"_meta":{${meta.members}}`)];
+  if (own === undefined && more === noChanges) return [addFirst(bytes, params, `"_meta":{${meta.members}}`)];
   if (own === undefined || bytes[own.start] !== BRACE)
     return changeMembers(bytes, params, { ...more, _meta: `{${meta.members}}` });
   const edits = changeFound(own, membersOf(bytes, own), meta.keys, meta.members);
-  return more === none ? edits : inOrder([...edits, ...changeMembers(bytes, params, more)]);
+  return more === noChanges ? edits : [...edits, ...changeMembers(bytes, params, more)];
 }
 
-const none: Changes = {};
 const ofRetries: Changes = { inputResponses: undefined, requestState: undefined };
 
 /**
- * The edits, in order, that make a request of a modern client what a legacy server expects: one that speaks both eras must
- * not take it for modern.
+ * The edits that make a request of a modern client what a legacy server expects: one that speaks both eras must not take it
+ * for modern. `more` are members for `params`, other than `_meta`.
  */
-export function legacyEdits(envelope: Envelope): Edit[] {
+export function legacyEdits(envelope: Envelope, more: Changes = noChanges): Edit[] {
   const { bytes, params } = envelope;
   if (params === undefined || bytes[params.start] !== BRACE) return [];
   const own = envelope.param('_meta');
   const edits = own === undefined || bytes[own.start] !== BRACE ? [] : withoutMeta(envelope, own);
   // Only a retry has these; any other request need not be looked through.
-  if (envelope.param('inputResponses') === undefined && envelope.param('requestState') === undefined)
-    return edits;
-  return inOrder([...edits, ...changeMembers(bytes, params, ofRetries)]);
+  const isRetry =
+    envelope.param('inputResponses') !== undefined || envelope.param('requestState') !== undefined;
+  if (!isRetry && more === noChanges) return edits;
+  return [...edits, ...changeMembers(bytes, params, isRetry ? { ...more, ...ofRetries } : more)];
 }
 
 function withoutMeta(envelope: Envelope, own: Span): Edit[] {

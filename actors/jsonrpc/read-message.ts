@@ -22,6 +22,7 @@ const watched = new Set([
   'level',
   'requestState',
   'inputResponses',
+  'task',
   '_meta',
 ]);
 

@@ -5,7 +5,7 @@
 
 import type { Envelope } from './envelope.ts';
 import { addFirst, type Changes, changeFound, changeMembers, membersOf, rawMembers } from './members.ts';
-import { type Edit, inOrder, rawOf } from './span.ts';
+import { type Edit, rawOf } from './span.ts';
 
 const BRACE = 0x7b;
 /** Any key may be spelled with these. */
@@ -35,7 +35,7 @@ export class ResultChange {
     this.#marks = [...keys.map((key) => JSON.stringify(key)), UNICODE_ESCAPE];
   }
 
-  /** Edits of the answer, in order. */
+  /** Edits of the answer. */
   edits(answer: Envelope): Edit[] {
     const { bytes, result } = answer;
     if (result === undefined || bytes[result.start] !== BRACE) return [];
@@ -48,6 +48,6 @@ export class ResultChange {
       return changeFound(result, found, this.#withMeta, this.#rawWithMeta);
     const edits = changeMembers(bytes, own, this.#meta);
     edits.push(...changeFound(result, found, this.#members, this.#rawMembers));
-    return inOrder(edits);
+    return edits;
   }
 }

@@ -29,17 +29,10 @@ export function rawJson(value: unknown): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** Sorts edits by where they are, in place. */
-export function inOrder(edits: Edit[]): Edit[] {
-  const [first, second] = edits;
-  if (first === undefined || second === undefined) return edits;
-  if (edits.length > 2) return edits.sort((a, b) => a.start - b.start);
-  return second.start < first.start ? edits.reverse() : edits;
-}
-
-/** The edits of two who change the same message; not in order. */
-export function together(some: readonly Edit[] | undefined, others: Edit[]): Edit[] {
-  return some === undefined || some.length === 0 ? others : [...some, ...others];
+/** Both lists of edits as one, in no particular order. */
+export function together(some: readonly Edit[] | undefined, others: readonly Edit[]): readonly Edit[] {
+  if (some === undefined || some.length === 0) return others;
+  return others.length === 0 ? some : [...some, ...others];
 }
 
 /** A message on its way out; a large one may come in pieces that follow each other. */
@@ -87,60 +80,4 @@ export function between(message: Message, start: number, end: number): Buffer[] 
     at += piece.length;
   }
   return found;
-}
-
-/** As `splice`, but what is large is not copied: it comes in pieces of the message and what stands between them. */
-export function edited(message: Message, edits: readonly Edit[]): Message {
-  if (!isInPieces(message) && message.length < PIECES_FROM) return splice(message, edits);
-  const pieces: Buffer[] = [];
-  let read = 0;
-  for (const { start, end, text } of edits) {
-    pieces.push(...between(message, read, start), Buffer.from(text, 'latin1'));
-    read = end;
-  }
-  pieces.push(...between(message, read, Number.POSITIVE_INFINITY));
-  return gathered(pieces);
-}
-
-/** The same pieces, with small neighbours put together. */
-function gathered(pieces: readonly Buffer[]): Buffer[] {
-  const runs: Buffer[][] = [];
-  let runBytes = PIECES_FROM;
-  for (const piece of pieces) {
-    runBytes += piece.length;
-    const run = runs.at(-1);
-    if (run !== undefined && runBytes < PIECES_FROM) run.push(piece);
-    else if (piece.length > 0) {
-      runs.push([piece]);
-      runBytes = piece.length;
-    }
-  }
-  return runs.map((run) => (run.length === 1 && run[0] !== undefined ? run[0] : Buffer.concat(run)));
-}
-
-/** A copy of `bytes` with the edits carried out; they must be in order and must not overlap. */
-export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
-  let size = bytes.length;
-  for (const edit of edits) size += edit.text.length - (edit.end - edit.start);
-  const out = Buffer.allocUnsafe(size);
-  let read = 0;
-  let written = 0;
-  for (const { start, end, text } of edits) {
-    copyBytes(bytes, read, start, out, written);
-    written += start - read;
-    if (text.length > FEW_CHARS) written += out.write(text, written, 'latin1');
-    else for (let at = 0; at < text.length; at += 1) out[written++] = text.charCodeAt(at);
-    read = end;
-  }
-  copyBytes(bytes, read, bytes.length, out, written);
-  return out;
-}
-
-/** A loop over so few bytes costs less than a call into the runtime. */
-const FEW_BYTES = 256;
-const FEW_CHARS = 64;
-
-function copyBytes(from: Buffer, start: number, end: number, to: Buffer, at: number): void {
-  if (end - start > FEW_BYTES) from.copy(to, at, start, end);
-  else for (let read = start; read < end; read += 1) to[at + read - start] = from[read] as number;
 }

@@ -13,7 +13,13 @@
 import type { ServerEntry } from '../../config/catalog/catalog-schema.ts';
 import { endWhatIsOver } from '../../rest/standstill.ts';
 import { Deadlines } from '../deadlines.ts';
-import { type GatewayError, OverloadedError, UnavailableError, UnknownServerError } from '../errors.ts';
+import {
+  ConnectionLostError,
+  type GatewayError,
+  OverloadedError,
+  UnavailableError,
+  UnknownServerError,
+} from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { Call, type CallOutcome, type CallRequest, type CallTerms } from './calls/call.ts';
 import { CallQueue } from './calls/call-queue.ts';
@@ -262,6 +268,7 @@ export class Handle {
   }
 
   #pick(call: Call): PoolMember | undefined {
+    if (call.continues !== undefined) return this.#memberOfTask(call, call.continues);
     const home = call.era === 'modern' ? this.#homes?.find(call.envelope) : undefined;
     // A state must not lead to what belongs to another session (P2).
     if (home !== undefined && this.#isShared && canTake(home)) return home;
@@ -271,6 +278,18 @@ export class Handle {
       call.fail(error as GatewayError);
       return undefined;
     }
+  }
+
+  /** Only the connection that has created the task is sure to know it, and only for as long as it lives. */
+  #memberOfTask(call: Call, { connection }: Call): PoolMember | undefined {
+    for (const member of this.#pool.members)
+      if (member.connection === connection && canTake(member)) return member;
+    call.fail(
+      new ConnectionLostError(
+        `the connection to server ${this.id} has ended, and with it the task of a call`,
+      ),
+    );
+    return undefined;
   }
 
   /** `now` is in performance.now() milliseconds, as everywhere here. */

@@ -23,6 +23,7 @@ import {
   noCache,
   strictest,
 } from '../../server/lists/lists.ts';
+import { withoutTaskSupport } from '../../server/lists/task-support.ts';
 import type { ManagedServer } from '../../server/managed-server.ts';
 import { ListPages, type ServerItems } from './list-pages.ts';
 import { mergedInstructions } from './merged-instructions.ts';
@@ -272,8 +273,10 @@ export class Aggregate {
         all.map(({ key }) => key),
       );
       const items: Shown[] = [];
-      for (const { key, modern: item, legacy: legacyItem } of all) {
-        if (kind === 'tools' && !this.isShown(server, item)) continue;
+      for (const { key, modern, legacy } of all) {
+        if (kind === 'tools' && !this.isShown(server, modern)) continue;
+        const item = kind === 'tools' ? withoutTaskSupport(modern) : modern;
+        const legacyItem = legacy === modern ? item : kind === 'tools' ? withoutTaskSupport(legacy) : legacy;
         const name = named?.get(key) ?? key;
         // A resource is its uri: a second server's resource of the same uri could never be read.
         if (targets.has(name)) continue;

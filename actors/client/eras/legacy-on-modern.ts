@@ -8,7 +8,8 @@
 // LM4  while the client is asked, the server's connection counts as used: its process may have encrypted the request state
 //      with a key that no other process has.
 
-import type { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { resultMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Changes, memberOf, membersOf } from '../../jsonrpc/members.ts';
@@ -23,21 +24,13 @@ import {
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { ResultChange } from '../../jsonrpc/result-change.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import {
-  type Edit,
-  inOrder,
-  rawJson,
-  rawOf,
-  replacing,
-  type Span,
-  splice,
-  together,
-} from '../../jsonrpc/span.ts';
+import { type Edit, rawJson, rawOf, replacing, type Span, together, whole } from '../../jsonrpc/span.ts';
 import type { Call, Exchange } from '../../server/calls/call.ts';
 import type { Connection } from '../../server/pool/connection.ts';
 import type { PoolMember } from '../../server/pool/pool-member.ts';
 import type { Cancellable } from '../client-exchange.ts';
 import type { RoutedRequest } from '../routed-request.ts';
+import { taskChanges } from '../tasks/hidden-tasks.ts';
 import { withElicitationId } from './url-elicitation.ts';
 
 const MAX_ROUNDS = 8;
@@ -71,17 +64,24 @@ export class LegacyOnModern implements Exchange, Cancellable {
     return this.#call?.connection;
   }
 
-  /** `more` are members that a retry has beside. Throws RpcFault where it would be nested too deeply. */
+  /**
+   * `more` are members that a retry has beside. Throws RpcFault where it would be nested too deeply, and EditConflictError.
+   */
   send(more?: Changes): void {
     this.#letGo();
     const { server, session, trace, envelope: received, edits: own } = this.#route;
     const asksForLog = session !== undefined && server.subscriptions.levelOf(session) !== undefined;
-    const edits = together(own, modernEdits(received, this.#rawMeta(), more));
+    const changes = taskChanges(this.#route);
+    const all = more === undefined ? changes : { ...changes, ...more };
+    const edits = together(own, modernEdits(received, this.#rawMeta(), all));
     // What is put in may stand deeper there than where it came from; and a retry's state is looked for in its envelope.
     const isRead = more !== undefined || session?.description.isShallow === false;
     const call = { exchange: this, owner: session, era: 'modern', trace, asksForLog } as const;
     this.#call = isRead
-      ? server.handle.accept({ ...call, envelope: readServerMessage(splice(received.bytes, inOrder(edits))) })
+      ? server.handle.accept({
+          ...call,
+          envelope: readServerMessage(whole(applyEdits(received.bytes, edits))),
+        })
       : server.handle.accept({ envelope: received, edits, ...call });
   }
 
@@ -189,8 +189,9 @@ export class LegacyOnModern implements Exchange, Cancellable {
     try {
       this.send(more);
     } catch (error) {
-      if (!(error instanceof RpcFault)) throw error;
-      this.#refuse(error.message);
+      if (error instanceof RpcFault) this.#refuse(error.message);
+      else if (error instanceof GatewayError) this.#route.exchange.fail(error);
+      else throw error;
     }
   }
 

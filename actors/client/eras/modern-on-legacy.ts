@@ -11,18 +11,21 @@
 // ML5  what the server may ask is bounded (OQ3), and nothing it has asked is left unanswered when the call ends.
 
 import { type GatewayError, OverloadedError, StoppedError } from '../../errors.ts';
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
 import { legacyEdits } from '../../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, rawOf, replacing, sizeOf, splice, together } from '../../jsonrpc/span.ts';
-import type { Call, Exchange } from '../../server/calls/call.ts';
+import { type Edit, rawJson, rawOf, replacing, sizeOf, together, whole } from '../../jsonrpc/span.ts';
+import type { Exchange } from '../../server/calls/call.ts';
 import { refuseServerRequest } from '../../server/notifications/server-request.ts';
 import { type LogLevel, Subscriptions } from '../../server/notifications/subscriptions.ts';
 import type { Connection } from '../../server/pool/connection.ts';
 import type { Cancellable, ClientExchange } from '../client-exchange.ts';
 import type { ClientRequest, RoutedRequest } from '../routed-request.ts';
+import { callServer, type ServerCall } from '../tasks/call-server.ts';
+import { taskChanges } from '../tasks/hidden-tasks.ts';
 import type { ExclusiveConnection, ExclusiveConnections, ExclusiveUser } from './exclusive-connection.ts';
 import { isDeclared } from './legacy-on-modern.ts';
 import type { ModernCaller } from './modern-caller.ts';
@@ -54,7 +57,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
   #questions: OpenQuestions | undefined;
   #digest: string | undefined;
   #exclusive: ExclusiveConnection | undefined;
-  #call: Call | undefined;
+  #call: ServerCall | undefined;
   /** The client's request that waits for an answer; undefined while the call is suspended. */
   #exchange: ClientExchange | undefined;
   /** The message of that request, or of the last there was. */
@@ -95,11 +98,12 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
   }
 
   send(): void {
-    const { server, envelope, trace } = this.#route;
+    const { envelope, trace } = this.#route;
     if (this.#needsExclusive) this.#exclusive = this.#exclusives.take(this.#caller, this);
     const owner = this.#exclusive;
-    const edits = together(this.#route.edits, legacyEdits(envelope));
-    this.#call = server.handle.accept({ envelope, edits, exchange: this, owner, era: 'legacy', trace });
+    const edits = together(this.#route.edits, legacyEdits(envelope, taskChanges(this.#route)));
+    const request = { envelope, edits, exchange: this, owner, era: 'legacy', trace } as const;
+    this.#call = callServer(this.#route, request);
   }
 
   answer(envelope: Envelope): void {
@@ -279,7 +283,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
     const token = told.method === 'notifications/progress' ? told.param('progressToken') : undefined;
     if (token === undefined) exchange.relay(message);
     else if (askedToken !== undefined)
-      exchange.relay(splice(message, [replacing(token, rawOf(bytes, askedToken))]));
+      exchange.relay(whole(applyEdits(message, [replacing(token, rawOf(bytes, askedToken))])));
   }
 
   #metadataEdits(answer: Envelope, exchange: ClientExchange): Edit[] {

@@ -3,10 +3,11 @@
 // client asks again to learn whether the user has visited it.
 
 import { randomUUID } from 'node:crypto';
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Changes, changeMembers, elementsOf, memberOf } from '../../jsonrpc/members.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { rawJson, rawOf, type Span, splice } from '../../jsonrpc/span.ts';
+import { rawJson, rawOf, type Span, whole } from '../../jsonrpc/span.ts';
 
 const BRACE = 0x7b;
 
@@ -55,5 +56,7 @@ function textAt(bytes: Buffer, span: Span, key: string): string | undefined {
 function changed(bytes: Buffer, span: Span, changes: Changes): string {
   const own = bytes.subarray(span.start, span.end);
   if (own[0] !== BRACE) return own.toString('latin1');
-  return splice(own, changeMembers(own, { start: 0, end: own.length }, changes)).toString('latin1');
+  return whole(applyEdits(own, changeMembers(own, { start: 0, end: own.length }, changes))).toString(
+    'latin1',
+  );
 }

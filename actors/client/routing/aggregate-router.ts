@@ -5,13 +5,12 @@ import { InternalError } from '../../errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { type Edit, inOrder, rawJson, replacing, type Span, together } from '../../jsonrpc/span.ts';
+import { type Edit, rawJson, replacing, type Span } from '../../jsonrpc/span.ts';
 import { type ListKind, noCache } from '../../server/lists/lists.ts';
 import type { Target } from '../aggregate/aggregate.ts';
 import type { Discovery } from '../aggregate/discovery.ts';
 import type { ListCompleteness } from '../aggregate/list-changes.ts';
 import { withGatewayMetadata } from '../eras/result-metadata.ts';
-import { withoutTasks } from '../eras/without-tasks.ts';
 import type { Profile } from '../profiles/profile.ts';
 import { type ClientRequest, clientEra, type RoutedRequest, routeTo } from '../routed-request.ts';
 import { isSearchTool, rawSearchTools } from '../search/search-tools.ts';
@@ -229,19 +228,17 @@ function locate(
 function send(
   request: ClientRequest,
   context: AggregateContext,
-  { server }: Target,
+  target: Target,
   edits: readonly Edit[],
 ): void {
-  const route = routeTo(request, server, edits);
+  const route = routeTo(request, target.server, edits, target);
   if (request.caller !== undefined) withEras(route, () => sendModern(route, context));
   // The tool filter was applied when the name was found, and the name in the message is no longer the server's.
   else if (request.envelope.method === 'tools/call') withEras(route, () => forwardToServer(route, context));
   else routeToServer(route, context);
 }
 
-function sendModern(request: RoutedRequest, context: AggregateContext): void {
-  const edits = together(request.edits, withoutTasks(request.envelope));
-  const route = routeTo(request, request.server, inOrder(edits));
+function sendModern(route: RoutedRequest, context: AggregateContext): void {
   if (route.exchange.modernResult !== undefined) route.exchange.modernResult.isMethodKnown = true;
   if (route.server.eras.for('modern') === 'modern') withGatewayMetadata(route.exchange);
   resumeOrForward(route, context);

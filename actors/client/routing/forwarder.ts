@@ -1,12 +1,12 @@
 // Sends a client's request to its server. A server that speaks the client's era gets it as it is; only a call between two
 // eras goes over the bridge.
 
-import { changeMembers } from '../../jsonrpc/members.ts';
-import { metaKeys } from '../../jsonrpc/modern-meta.ts';
-import type { Edit } from '../../jsonrpc/span.ts';
+import { together } from '../../jsonrpc/span.ts';
 import type { EraBridge } from '../eras/era-bridge.ts';
-import type { ModernCaller } from '../eras/modern-caller.ts';
+import { hiddenCapabilityEdits } from '../eras/hidden-capabilities.ts';
 import { clientEra, type RoutedRequest } from '../routed-request.ts';
+import { callServer } from '../tasks/call-server.ts';
+import { taskEdits } from '../tasks/hidden-tasks.ts';
 import type { InFlightLimiter } from './in-flight-limiter.ts';
 
 export class Forwarder {
@@ -32,18 +32,8 @@ export class Forwarder {
       return;
     }
     const { envelope } = route;
-    const edits = caller === undefined ? route.edits : withoutRoots(route, caller);
-    exchange.call = server.handle.accept({ envelope, exchange, owner: session, era, trace, edits });
+    let edits = together(route.edits, taskEdits(route));
+    if (caller !== undefined) edits = together(edits, hiddenCapabilityEdits(route, caller));
+    exchange.call = callServer(route, { envelope, exchange, owner: session, era, trace, edits });
   }
-}
-
-/** A modern client's roots are not told to a server that is not to know them: it may widen what it allows to them. */
-function withoutRoots(
-  { server, envelope, edits }: RoutedRequest,
-  caller: ModernCaller,
-): readonly Edit[] | undefined {
-  if (caller.capabilities.roots === undefined || server.entry.forward_roots) return edits;
-  const span = envelope.meta(metaKeys.clientCapabilities);
-  if (span === undefined) return edits;
-  return [...(edits ?? []), ...changeMembers(envelope.bytes, span, { roots: undefined })];
 }

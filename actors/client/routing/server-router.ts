@@ -7,7 +7,15 @@ import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson, replacing } from '../../jsonrpc/span.ts';
-import { itemJson, itemsOf, type ListKind, listKinds, noCache } from '../../server/lists/lists.ts';
+import {
+  itemJson,
+  itemsOf,
+  type ListItem,
+  type ListKind,
+  listKinds,
+  noCache,
+} from '../../server/lists/lists.ts';
+import { withoutTaskSupport } from '../../server/lists/task-support.ts';
 import type { ManagedServer } from '../../server/managed-server.ts';
 import { isLogLevel, type LogLevel } from '../../server/notifications/subscriptions.ts';
 import type { Aggregate } from '../aggregate/aggregate.ts';
@@ -17,6 +25,7 @@ import type { RoutedRequest } from '../routed-request.ts';
 import { MAX_URIS } from '../sessions/listen-stream.ts';
 import { subscribeResource, unsubscribeResource } from '../sessions/resource-subscription.ts';
 import type { ClientSession } from '../sessions/session.ts';
+import { hidesTasks } from '../tasks/hidden-tasks.ts';
 import type { Forwarder } from './forwarder.ts';
 
 /** HTTP servers, as a rule, take no longer ones either. */
@@ -141,14 +150,14 @@ export function list(route: RoutedRequest, kind: ListKind, context: RoutingConte
   const client = session ?? (caller && { era: 'modern' as const, capabilities: caller.capabilities });
   const isAwake = isAwakeFor(route, context) || (client !== undefined && server.mayShowMoreTo(client));
   if (!isAwake && known !== undefined && envelope.param('cursor') === undefined) {
-    const shown = kind === 'tools' ? known.filter((item) => aggregate.isShown(server, item)) : known;
+    const shown = kind === 'tools' ? shownTools(known, route, aggregate) : known;
     const items = Buffer.from(`[${shown.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
       'latin1',
     );
     exchange.resultText(`{${rawJson(kind)}:${items}}`, server.cache.hints[kind] ?? noCache);
     return;
   }
-  if (kind === 'tools') exchange.rewrite = (answer) => withoutDenied(answer, server, aggregate);
+  if (kind === 'tools') exchange.rewrite = (answer) => toolListEdits(answer, route, aggregate);
   forwardToServer(route, context);
 }
 
@@ -164,12 +173,22 @@ function isAwakeFor({ server, session, caller }: RoutedRequest, { eraBridge }: R
   return false;
 }
 
-/** Takes the tools out of a list that clients may not see; the list is left alone when there are none. */
-function withoutDenied(answer: Envelope, server: ManagedServer, aggregate: Aggregate): Edit[] {
+/** The tools that the client may see, in the form in which it can use them. */
+function shownTools(
+  tools: readonly ListItem[],
+  route: RoutedRequest,
+  aggregate: Aggregate,
+): readonly ListItem[] {
+  const shown = tools.filter((tool) => aggregate.isShown(route.server, tool));
+  return hidesTasks(route) ? shown.map(withoutTaskSupport) : shown;
+}
+
+/** Makes a list of tools show what `shownTools` returns; it is left alone where it does so already. */
+function toolListEdits(answer: Envelope, route: RoutedRequest, aggregate: Aggregate): Edit[] {
   if (answer.result === undefined) return [];
   const items = itemsOf(answer, 'tools');
-  const shown = items.filter((item) => aggregate.isShown(server, item));
-  if (shown.length === items.length) return [];
+  const shown = shownTools(items, route, aggregate);
+  if (shown.length === items.length && shown.every((item, at) => item === items[at])) return [];
   const span = memberOf(answer.bytes, answer.result, 'tools');
   if (span === undefined) return [];
   const text = `[${shown.map((item) => itemJson(item)).join(',')}]`;

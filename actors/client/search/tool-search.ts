@@ -6,7 +6,7 @@
 // T3  a mistake in the arguments is a result with isError, which models see and can mend, not a protocol error.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
-import { type Edit, inOrder, rawJson, replacing } from '../../jsonrpc/span.ts';
+import { type Edit, rawJson, replacing } from '../../jsonrpc/span.ts';
 import { withoutHalves } from '../../jsonrpc/well-formed.ts';
 import { itemJson } from '../../server/lists/lists.ts';
 import type { Aggregate, Shown, Target } from '../aggregate/aggregate.ts';
@@ -17,7 +17,6 @@ import { type ToolHit, ToolIndex } from './tool-index.ts';
 /** The call that a `call_tool` stands for: the server, and the changes that make the message one it understands. */
 export interface TargetCall {
   readonly target: Target;
-  /** In order. */
   readonly edits: readonly Edit[];
 }
 
@@ -140,7 +139,7 @@ export class ToolSearch {
     const span = envelope.param('name');
     if (target === undefined || span === undefined) return this.#unknown(name);
     const edits = [replacing(span, rawJson(target.key)), replacing(outer, rawInner)];
-    return { target, edits: inOrder(edits) };
+    return { target, edits };
   }
 
   #unknown(name: string): SearchResponse {

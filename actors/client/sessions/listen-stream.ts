@@ -6,11 +6,12 @@
 // LS3  after its end nothing of it is left at any server.
 
 import { type GatewayError, StoppedError } from '../../errors.ts';
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { errorMessage, notificationMessage, resultTextMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers } from '../../jsonrpc/members.ts';
 import { completeResult, metaKeys } from '../../jsonrpc/modern-meta.ts';
-import { edited, type Message, rawJson, sizeOf } from '../../jsonrpc/span.ts';
+import { type Message, rawJson, sizeOf } from '../../jsonrpc/span.ts';
 import { latestSessionVersion } from '../../server/cache/server-description.ts';
 import type { CallOwner } from '../../server/calls/call-owner.ts';
 import { type ListKind, listKinds } from '../../server/lists/lists.ts';
@@ -123,7 +124,7 @@ export class ListenStream implements CallOwner {
         ? changeMembers(bytes, meta, mark)
         : changeMembers(bytes, params, { _meta: `{${rawJson(metaKeys.subscriptionId)}:${this.#rawId}}` });
     // In pieces where it is large: all who listen are sent the same bytes.
-    this.#send(edited(bytes, edits));
+    this.#send(applyEdits(bytes, edits));
   }
 
   /** There is no place for a connection on which it could hear: it is told, unless it hears of other servers too. */

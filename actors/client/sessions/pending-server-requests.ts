@@ -6,9 +6,10 @@
 // Q1  an answer goes to the very connection or call that asked, or to nobody.
 // Q2  at most MAX_ASKED questions are open per session, each for at most DEADLINE_MS (A8).
 
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { errorMessage, renumbered } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
-import { rawJson, rawOf, replacing, splice } from '../../jsonrpc/span.ts';
+import { rawJson, rawOf, replacing, whole } from '../../jsonrpc/span.ts';
 import type { Connection } from '../../server/pool/connection.ts';
 
 const MAX_ASKED = 256;
@@ -51,12 +52,13 @@ export class PendingServerRequests {
     const rawToken = askedToken === undefined ? undefined : rawOf(bytes, askedToken);
     const caller: Requester = {
       answer: (answer) => {
-        if (answer.id !== undefined) connection.sendRaw(splice(answer.bytes, [replacing(answer.id, rawId)]));
+        if (answer.id !== undefined)
+          connection.sendRaw(whole(applyEdits(answer.bytes, [replacing(answer.id, rawId)])));
       },
       progress: (progress) => {
         const token = progress.param('progressToken');
         if (token !== undefined && rawToken !== undefined)
-          connection.sendRaw(splice(progress.bytes, [replacing(token, rawToken)]));
+          connection.sendRaw(whole(applyEdits(progress.bytes, [replacing(token, rawToken)])));
       },
       refuse: (why) => connection.sendRaw(errorMessage(rawId, -32000, why)),
     };

@@ -7,9 +7,10 @@
 
 import { Share } from '../../budget.ts';
 import { type GatewayError, SessionGoneError } from '../../errors.ts';
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { notificationMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
-import { rawOf, replacing, splice } from '../../jsonrpc/span.ts';
+import { rawOf, replacing, whole } from '../../jsonrpc/span.ts';
 import { LinkedList } from '../../linked-list.ts';
 import { anonymous, type Principal } from '../../principal.ts';
 import type { Call } from '../../server/calls/call.ts';
@@ -217,7 +218,7 @@ export class ClientSession implements CallOwner {
       const id = requestId && this.#asked?.idOf(connection, rawOf(envelope.bytes, requestId));
       if (requestId === undefined || id === undefined) return;
       this.#asked?.forget(id);
-      message = splice(envelope.bytes, [replacing(requestId, String(id))]);
+      message = whole(applyEdits(envelope.bytes, [replacing(requestId, String(id))]));
     }
     this.#deliver(message, connection, call, sessionNotices.test(envelope.method));
   }

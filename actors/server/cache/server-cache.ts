@@ -20,6 +20,7 @@ import {
   type Lists,
   listKinds,
 } from '../lists/lists.ts';
+import { takesTaskCalls, taskToolsIn } from '../lists/task-support.ts';
 import type { Connection } from '../pool/connection.ts';
 import {
   type Cuts,
@@ -56,8 +57,10 @@ export class ServerCache {
   /** The lists that it could not give when it was asked, and never before. */
   #missing: readonly ListKind[] = [];
   #isClosed = false;
-  /** The tools that ask for headers, and the list that was looked through for them: each call asks for its own. */
+  /** The tools that ask for headers, and those that need tasks; each call asks for its own. */
   #annotated: ReadonlyMap<string, ListItem> = new Map();
+  #taskTools: ReadonlySet<string> = new Set();
+  /** The list that these were found in. */
   #lookedThrough: readonly ListItem[] | undefined;
   /** What the client could do on whose connection the lists were learnt; some servers offer more to those who can more. */
   #offered: readonly string[] = [];
@@ -116,11 +119,7 @@ export class ServerCache {
 
   /** The input schema of a tool as it was last listed, where that asks for headers. */
   inputSchemaOf(tool: string): unknown {
-    const { tools } = this.lists;
-    if (this.#lookedThrough !== tools) {
-      this.#lookedThrough = tools;
-      this.#annotated = annotatedIn(tools ?? []);
-    }
+    this.#lookThrough();
     const item = this.#annotated.get(tool);
     if (item === undefined) return undefined;
     return (JSON.parse(itemJson(item)) as { inputSchema?: unknown }).inputSchema;
@@ -130,6 +129,20 @@ export class ServerCache {
   faultsOf(kind: ListKind): ItemFaults {
     const { [kind]: items } = this.lists;
     return joinFaults(this.#unreadable[kind], items && checkedList(kind, items).faults);
+  }
+
+  /** Whether a tool of the legacy era can be called as a task only, and the server takes such calls. */
+  needsTask(tool: string): boolean {
+    this.#lookThrough();
+    return this.#taskTools.has(tool) && takesTaskCalls(this.#descriptions.legacy);
+  }
+
+  #lookThrough(): void {
+    const { tools } = this.lists;
+    if (this.#lookedThrough === tools) return;
+    this.#lookedThrough = tools;
+    this.#annotated = annotatedIn(tools ?? []);
+    this.#taskTools = taskToolsIn(tools ?? []);
   }
 
   /** Reads what an earlier run of the gateway has learnt. */

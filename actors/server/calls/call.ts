@@ -37,7 +37,7 @@ export interface Patience {
 /** A request to a server. */
 export interface CallRequest {
   readonly envelope: Envelope;
-  /** Replacements to make in the message beside id and progress token; in order. */
+  /** Replacements to make in the message beside id and progress token. */
   readonly edits?: readonly Edit[] | undefined;
   readonly exchange: Exchange;
   /** The client session it belongs to; undefined for stateless requests and the gateway's own. */
@@ -47,6 +47,11 @@ export interface CallRequest {
   readonly trace?: Trace | undefined;
   /** It asks for log messages, by a level that only its edits add. */
   readonly asksForLog?: boolean | undefined;
+  /**
+   * The call that has created the task whose result this one waits for. It is sent on the same connection, inherits the
+   * progress of that call, and waits as long as a call may take at all.
+   */
+  readonly continues?: Call | undefined;
 }
 
 /** Settings that are the same for all calls to a server. */
@@ -72,6 +77,7 @@ export class Call implements Waiting<Call> {
   readonly owner: CallOwner | undefined;
   readonly era: Era;
   readonly trace: Trace | undefined;
+  readonly continues: Call | undefined;
   readonly acceptedAt = performance.now();
   /** Our id on the connection, once sent. */
   id = 0;
@@ -108,9 +114,11 @@ export class Call implements Waiting<Call> {
     this.trace = request.trace;
     this.#exchange = request.exchange;
     this.#asksForLog = request.asksForLog === true;
-    this.#patience = terms.patience;
+    this.continues = request.continues;
     this.#terms = terms;
-    this.#deadlines = terms.deadlines;
+    const { maxMs } = terms.patience;
+    this.#patience = this.continues === undefined ? terms.patience : { timeoutMs: maxMs, maxMs };
+    this.#deadlines = this.continues === undefined ? terms.deadlines : undefined;
     this.onEnd = terms.onEnd;
     this.#begin(this.acceptedAt);
   }

@@ -7,10 +7,11 @@
 //      elicitation.
 // XE3  beyond `MAX_BYTES` an error is not looked at: that would hold up everybody (A6).
 
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { rawJson, replacing, splice } from '../../jsonrpc/span.ts';
+import { rawJson, replacing, whole } from '../../jsonrpc/span.ts';
 import type { Redactor } from '../../redact.ts';
 
 const MAX_BYTES = 64 * 1024;
@@ -38,7 +39,7 @@ export function redactedError(answer: Envelope, redactor: Redactor): Envelope {
       return [name, isKept ? value : redactedValue(value, redactor)];
     }),
   );
-  return readServerMessage(splice(answer.bytes, [replacing(error, rawJson(redacted))]));
+  return readServerMessage(whole(applyEdits(answer.bytes, [replacing(error, rawJson(redacted))])));
 }
 
 function redactedValue(value: unknown, redactor: Redactor): unknown {

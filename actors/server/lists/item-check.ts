@@ -3,9 +3,10 @@
 //
 // ICH1  a repaired item has the key of the original, so that its server still finds what clients name.
 
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { JsonScanner } from '../../jsonrpc/json-scanner.ts';
 import { Draft, type Shape } from '../../jsonrpc/json-shape.ts';
-import { inOrder, splice } from '../../jsonrpc/span.ts';
+import { whole } from '../../jsonrpc/span.ts';
 import { withoutHalves } from '../../jsonrpc/well-formed.ts';
 import { itemShapes } from './item-schema.ts';
 import { itemJson, type ListItem, type ListKind, readItem } from './lists.ts';
@@ -27,12 +28,12 @@ export function checkItem(kind: ListKind, item: ListItem): CheckedItem {
   const before = withoutHalves(item.before);
   const after = withoutHalves(item.after);
   const isWhole = before === item.before && after === item.after;
-  const whole = isWhole ? item : { key: item.key, before, after };
+  const paired = isWhole ? item : { key: item.key, before, after };
   const faults = isWhole && isKeySound ? [] : ['it holds half of a surrogate pair'];
-  const legacy = shaped(kind, whole, itemShapes.legacy[kind]);
+  const legacy = shaped(kind, paired, itemShapes.legacy[kind]);
   // The legacy shapes are the stricter ones.
-  if (legacy.item === whole) return { forms: { legacy: whole, modern: whole }, faults };
-  const modern = shaped(kind, whole, itemShapes.modern[kind]);
+  if (legacy.item === paired) return { forms: { legacy: paired, modern: paired }, faults };
+  const modern = shaped(kind, paired, itemShapes.modern[kind]);
   const isListed = legacy.item !== undefined && modern.item !== undefined;
   return {
     forms: isListed ? { legacy: legacy.item, modern: modern.item } : undefined,
@@ -51,6 +52,6 @@ function shaped(
   const isAccepted = shape(draft, { start: 0, end: bytes.length });
   if (!isAccepted) return { item: undefined, faults: draft.faults };
   if (draft.edits.length === 0) return { item, faults: draft.faults };
-  const repaired = splice(bytes, inOrder(draft.edits));
+  const repaired = whole(applyEdits(bytes, draft.edits));
   return { item: readItem(new JsonScanner(repaired), kind), faults: draft.faults };
 }

@@ -7,11 +7,12 @@
 // U2  nobody waits longer than ACK_MS for one agreement of the server; a wish that comes meanwhile is asked for next.
 // U3  at any time one listen counts, so that nobody is told twice while another takes its place.
 
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers } from '../../jsonrpc/members.ts';
 import { metaKeys } from '../../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
-import { rawOf, splice } from '../../jsonrpc/span.ts';
+import { rawOf, whole } from '../../jsonrpc/span.ts';
 import type { Call } from '../calls/call.ts';
 import { type ListKind, listKinds } from '../lists/lists.ts';
 import type { Connection } from '../pool/connection.ts';
@@ -137,5 +138,5 @@ export function unmarked(envelope: Envelope): Envelope {
   const meta = envelope.param('_meta');
   if (meta === undefined || envelope.meta(metaKeys.subscriptionId) === undefined) return envelope;
   const edits = changeMembers(envelope.bytes, meta, { [metaKeys.subscriptionId]: undefined });
-  return readServerMessage(splice(envelope.bytes, edits));
+  return readServerMessage(whole(applyEdits(envelope.bytes, edits)));
 }

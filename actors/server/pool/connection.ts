@@ -9,17 +9,19 @@
 
 import {
   ConnectionLostError,
-  type GatewayError,
+  GatewayError,
+  InternalError,
   MessageTooLargeError,
   UpstreamProtocolError,
 } from '../../errors.ts';
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { errorMessage, notificationMessage, renumbered, resultMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { LargeMessage } from '../../jsonrpc/large-message.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { rpcCodes, TooDeepFault } from '../../jsonrpc/rpc-fault.ts';
-import { rawOf, replacing, splice } from '../../jsonrpc/span.ts';
+import { rawOf, replacing, whole } from '../../jsonrpc/span.ts';
 import type { CallId, Link, LinkEvents } from '../../upstream/link.ts';
 import { readDescription, readDiscovery, type ServerDescription } from '../cache/server-description.ts';
 import type { Call, Exchange } from '../calls/call.ts';
@@ -128,9 +130,20 @@ export class Connection {
   /** Sends a call. It must not be done, and the connection must not have ended. */
   send(call: Call): void {
     this.#calls.add(call);
+    let message: Buffer;
+    try {
+      message = renumbered(call.envelope, String(call.id), call.edits);
+    } catch (error) {
+      // Nothing of it was sent: the server cannot have taken it for another message.
+      this.#calls.delete(call.id);
+      call.fail(
+        error instanceof GatewayError ? error : new InternalError('could not write a call', { cause: error }),
+      );
+      return;
+    }
     call.connection = this;
     call.attempts += 1;
-    this.link.send(renumbered(call.envelope, String(call.id), call.edits), call.id, call.trace);
+    this.link.send(message, call.id, call.trace);
   }
 
   /** A request of the gateway's own. Rejects with a GatewayError; an error answer resolves. */
@@ -233,11 +246,13 @@ export class Connection {
     }
     const token = envelope.param('progressToken');
     if (token === undefined) return;
-    const call = this.#calls.get(Number(rawOf(envelope.bytes, token)));
-    if (call?.envelope.askedToken === undefined) return;
+    const id = Number(rawOf(envelope.bytes, token));
+    const call = this.#calls.get(id) ?? this.#calls.all().find(({ continues }) => continues?.id === id);
+    const asked = (call?.continues ?? call)?.envelope;
+    if (call === undefined || asked?.askedToken === undefined) return;
     call.touch();
-    const text = rawOf(call.envelope.bytes, call.envelope.askedToken);
-    call.relay(splice(envelope.bytes, [replacing(token, text)]));
+    const text = rawOf(asked.bytes, asked.askedToken);
+    call.relay(whole(applyEdits(envelope.bytes, [replacing(token, text)])));
   }
 
   #linked(callId: CallId | undefined): Call | undefined {

@@ -3,20 +3,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { applyEdits } from '../../../../actors/jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../../../actors/jsonrpc/envelope.ts';
 import { JsonScanner, MAX_DEPTH, NotJsonError, textOf } from '../../../../actors/jsonrpc/json-scanner.ts';
 import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { RpcFault } from '../../../../actors/jsonrpc/rpc-fault.ts';
-import {
-  edited,
-  holds,
-  isInPieces,
-  rawJson,
-  rawOf,
-  type Span,
-  splice,
-  whole,
-} from '../../../../actors/jsonrpc/span.ts';
+import { holds, rawJson, rawOf, type Span, whole } from '../../../../actors/jsonrpc/span.ts';
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 });
 const bareSpace = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 2 });
@@ -303,7 +295,7 @@ describe('the envelope of a request', () => {
         const edits = spans
           .map((span, index) => ({ ...span, text: texts[index] ?? '' }))
           .sort((a, b) => a.start - b.start);
-        const out = splice(bytes, edits);
+        const out = whole(applyEdits(bytes, edits));
         // The model: cut the text at the spans, from the back.
         let model = bytes.toString('latin1');
         for (const edit of [...edits].reverse())
@@ -318,9 +310,11 @@ describe('the envelope of a request', () => {
           text: rawOf(bytes, spans[index] as Span),
         }));
         expect(
-          splice(
-            read.bytes,
-            undone.sort((a, b) => a.start - b.start),
+          whole(
+            applyEdits(
+              read.bytes,
+              undone.sort((a, b) => a.start - b.start),
+            ),
           ).equals(bytes),
         ).toBe(true);
       }),
@@ -405,7 +399,9 @@ test('raw JSON goes through Latin-1 and back unharmed', () => {
   fc.assert(
     fc.property(anyText, bareSpace, (text, gap) => {
       const message = Buffer.from(`${gap}"old"`);
-      const out = splice(message, [{ start: gap.length, end: message.length, text: rawJson(text) }]);
+      const out = whole(
+        applyEdits(message, [{ start: gap.length, end: message.length, text: rawJson(text) }]),
+      );
       expect(JSON.parse(out.toString())).toBe(text);
     }),
   );
@@ -418,30 +414,6 @@ test('nesting is accepted to the documented depth and no further', () => {
         ? '['.repeat(levels) + ']'.repeat(levels)
         : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
       expect(isAccepted(text)).toBe(levels <= MAX_DEPTH + 1);
-    }),
-  );
-});
-
-test('an edited message has the same bytes in pieces as in one, and what is large is not copied', () => {
-  const sizes = fc.array(fc.constantFrom(0, 1, 300, 20_000), { minLength: 2, maxLength: 6 });
-  fc.assert(
-    fc.property(sizes, fc.string({ unit: 'binary-ascii' }), fc.nat({ max: 9 }), (lengths, text, step) => {
-      const bytes = Buffer.concat(lengths.map((length, at) => Buffer.alloc(length, 65 + at)));
-      let end = 0;
-      const edits = lengths.slice(0, -1).map((length) => {
-        end += length;
-        return { start: end, end, text };
-      });
-      const message = edited(bytes, edits);
-      expect(whole(message).equals(splice(bytes, edits))).toBe(true);
-      // The same from a message that came in pieces, cut elsewhere.
-      const cut = Math.ceil((bytes.length * (step + 1)) / 10);
-      const fromPieces = edited([bytes.subarray(0, cut), bytes.subarray(cut)], edits);
-      expect(whole(fromPieces).equals(splice(bytes, edits))).toBe(true);
-      for (const pieces of [message, fromPieces]) {
-        if (!isInPieces(pieces)) continue;
-        for (const piece of pieces) expect(piece.length < 20_000 || piece.buffer === bytes.buffer).toBe(true);
-      }
     }),
   );
 });

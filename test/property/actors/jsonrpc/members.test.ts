@@ -3,12 +3,13 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { applyEdits } from '../../../../actors/jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../../../actors/jsonrpc/envelope.ts';
 import { type Changes, changeMembers, memberOf, membersOf } from '../../../../actors/jsonrpc/members.ts';
 import { legacyEdits, metaKeys, modernMeta, toModern } from '../../../../actors/jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { ResultChange } from '../../../../actors/jsonrpc/result-change.ts';
-import { rawJson, rawOf, splice } from '../../../../actors/jsonrpc/span.ts';
+import { rawJson, rawOf, whole } from '../../../../actors/jsonrpc/span.ts';
 
 interface Member {
   readonly key: string;
@@ -133,15 +134,14 @@ describe('the members of an object', () => {
         const text = written(members);
         const bytes = Buffer.from(head + text + tail);
         const start = Buffer.byteLength(head);
-        const after = splice(
-          bytes,
-          changeMembers(bytes, { start, end: start + Buffer.byteLength(text) }, wanted),
+        const after = whole(
+          applyEdits(bytes, changeMembers(bytes, { start, end: start + Buffer.byteLength(text) }, wanted)),
         );
-        const whole = after.toString();
-        expect(whole.startsWith(head)).toBe(true);
-        expect(whole.endsWith(tail)).toBe(true);
-        expect(() => parsed(whole)).not.toThrow();
-        const inside = whole.slice(head.length, whole.length - tail.length);
+        const all = after.toString();
+        expect(all.startsWith(head)).toBe(true);
+        expect(all.endsWith(tail)).toBe(true);
+        expect(() => parsed(all)).not.toThrow();
+        const inside = all.slice(head.length, all.length - tail.length);
         expect(entriesOf(Buffer.from(inside))).toEqual(changed(members, wanted));
         // Byte for byte, with the very spelling of the key.
         for (const { key, rawKey, gap, value: raw } of members)
@@ -167,7 +167,8 @@ const caller = {
 };
 const ownMeta = Object.entries(modernMeta(caller)).map(([key, one]): [string, string] => [key, rawJson(one)]);
 
-const toLegacy = (envelope: Envelope) => readServerMessage(splice(envelope.bytes, legacyEdits(envelope)));
+const toLegacy = (envelope: Envelope) =>
+  readServerMessage(whole(applyEdits(envelope.bytes, legacyEdits(envelope))));
 
 /** Unique, as the envelope wants its own members to be. */
 const unique = (members: readonly Member[]) =>
@@ -286,8 +287,8 @@ describe('a result', () => {
           { [metaKeys.serverInfo]: '{"name":"s"}', a: undefined },
         );
         const edits = change.edits(readServerMessage(bytes));
-        const after = readServerMessage(splice(bytes, edits));
-        const whole = parsed(after.bytes.toString()) as { result: { _meta: Record<string, unknown> } };
+        const after = readServerMessage(whole(applyEdits(bytes, edits)));
+        const model = parsed(after.bytes.toString()) as { result: { _meta: Record<string, unknown> } };
         const start = after.result?.start ?? -1;
         const others = entriesOf(after.bytes, start).filter(([key]) => key !== '_meta');
         expect(others).toEqual([['resultType', '"complete"'], ['ttlMs', '0'], ...modelOf(members)]);
@@ -297,7 +298,7 @@ describe('a result', () => {
           [metaKeys.serverInfo, '{"name":"s"}'],
           ...left,
         ]);
-        expect(whole.result._meta[metaKeys.serverInfo]).toEqual({ name: 's' });
+        expect(model.result._meta[metaKeys.serverInfo]).toEqual({ name: 's' });
       }),
       { numRuns: 1000 },
     );

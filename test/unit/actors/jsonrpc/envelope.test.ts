@@ -1,9 +1,10 @@
 // Messages by example: the strange ones that clients and servers do send, and those that must be refused.
 
 import { describe, expect, test } from 'vitest';
+import { applyEdits } from '../../../../actors/jsonrpc/apply-edits.ts';
 import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { RpcFault } from '../../../../actors/jsonrpc/rpc-fault.ts';
-import { splice } from '../../../../actors/jsonrpc/span.ts';
+import { whole } from '../../../../actors/jsonrpc/span.ts';
 
 const client = (text: string) => readClientMessage(Buffer.from(text));
 const server = (text: string) => readServerMessage(Buffer.from(text));
@@ -23,7 +24,7 @@ describe('a message', () => {
     const numbers = '[9007199254740993,1.0,1e400,-0,0.10,123456789012345678901234567890]';
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${numbers}}}`;
     const { bytes, id } = client(text);
-    const out = splice(bytes, id === undefined ? [] : [{ ...id, text: '77' }]);
+    const out = whole(applyEdits(bytes, id === undefined ? [] : [{ ...id, text: '77' }]));
     expect(out.toString()).toBe(text.replace('"id":1', '"id":77'));
   });
 

@@ -7,8 +7,9 @@ import { ClientExchange } from '../../../../../actors/client/client-exchange.ts'
 import type { RoutedRequest } from '../../../../../actors/client/routed-request.ts';
 import { type AggregateContext, routeToAny } from '../../../../../actors/client/routing/aggregate-router.ts';
 import { ToolSearch } from '../../../../../actors/client/search/tool-search.ts';
+import { applyEdits } from '../../../../../actors/jsonrpc/apply-edits.ts';
 import { readClientMessage } from '../../../../../actors/jsonrpc/read-message.ts';
-import { splice } from '../../../../../actors/jsonrpc/span.ts';
+import { whole } from '../../../../../actors/jsonrpc/span.ts';
 import type { ListKind } from '../../../../../actors/server/lists/lists.ts';
 import { aggregateOf, ListedServer, type Listing } from '../../../../fixtures/server/listed-server.ts';
 
@@ -38,7 +39,7 @@ function routed(all: AggregateContext, text: string, era: Era): { server: string
   const [route] = sent;
   if (route === undefined) return undefined;
   expect(sent).toHaveLength(1);
-  return { server: route.server.id, text: splice(envelope.bytes, route.edits ?? []).toString() };
+  return { server: route.server.id, text: whole(applyEdits(envelope.bytes, route.edits ?? [])).toString() };
 }
 
 const id = fc.oneof(

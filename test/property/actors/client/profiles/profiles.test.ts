@@ -12,8 +12,9 @@ import type { RoutedRequest } from '../../../../../actors/client/routed-request.
 import { type AggregateContext, routeToAny } from '../../../../../actors/client/routing/aggregate-router.ts';
 import { ListenStream } from '../../../../../actors/client/sessions/listen-stream.ts';
 import { Sessions } from '../../../../../actors/client/sessions/sessions.ts';
+import { applyEdits } from '../../../../../actors/jsonrpc/apply-edits.ts';
 import { readClientMessage, readServerMessage } from '../../../../../actors/jsonrpc/read-message.ts';
-import { splice } from '../../../../../actors/jsonrpc/span.ts';
+import { whole } from '../../../../../actors/jsonrpc/span.ts';
 import { silentLog } from '../../../../../actors/log.ts';
 import { latestSessionVersion } from '../../../../../actors/server/cache/server-description.ts';
 import type { ManagedServer } from '../../../../../actors/server/managed-server.ts';
@@ -148,7 +149,9 @@ function routed(profile: Profile, message: object, isModern: boolean) {
   return {
     server: route?.server.id,
     message:
-      route === undefined ? undefined : JSON.parse(splice(envelope.bytes, route.edits ?? []).toString()),
+      route === undefined
+        ? undefined
+        : JSON.parse(whole(applyEdits(envelope.bytes, route.edits ?? [])).toString()),
     error: said[0] === undefined ? undefined : JSON.parse(said[0]).error,
   };
 }

@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolIndex } from '../../../../../actors/client/search/tool-index.ts';
 import { ToolSearch } from '../../../../../actors/client/search/tool-search.ts';
+import { applyEdits } from '../../../../../actors/jsonrpc/apply-edits.ts';
 import { readClientMessage } from '../../../../../actors/jsonrpc/read-message.ts';
-import { splice } from '../../../../../actors/jsonrpc/span.ts';
+import { whole } from '../../../../../actors/jsonrpc/span.ts';
 import {
   type DescribedTool,
   describedServer,
@@ -186,7 +187,7 @@ test('call_tool hands on any arguments byte for byte, and whatever else is in pa
       const expected = params
         .map((member) => (member.startsWith('"name"') ? `"name"${space}:"tüll"` : member))
         .map((member) => (member === `"arguments":${outer}` ? `"arguments":${inner}` : member));
-      expect(splice(envelope.bytes, call?.edits ?? []).toString()).toBe(message(expected));
+      expect(whole(applyEdits(envelope.bytes, call?.edits ?? [])).toString()).toBe(message(expected));
     }),
     { numRuns: 500 },
   );

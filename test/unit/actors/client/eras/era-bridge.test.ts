@@ -22,9 +22,10 @@ import { withEras } from '../../../../../actors/client/routing/server-router.ts'
 import { ReplayBudget } from '../../../../../actors/client/sessions/replay-budget.ts';
 import { ClientSession } from '../../../../../actors/client/sessions/session.ts';
 import { ConnectionLostError, type GatewayError } from '../../../../../actors/errors.ts';
+import { applyEdits } from '../../../../../actors/jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../../../../actors/jsonrpc/envelope.ts';
 import { readClientMessage } from '../../../../../actors/jsonrpc/read-message.ts';
-import { type Edit, inOrder, splice } from '../../../../../actors/jsonrpc/span.ts';
+import { type Edit, whole } from '../../../../../actors/jsonrpc/span.ts';
 import type { ServerEntry } from '../../../../../config/catalog/catalog-schema.ts';
 import type { FakeLink } from '../../../../fixtures/server/fake-link.ts';
 import { FakeManaged, settle, toolCall } from '../../../../fixtures/server/fake-server.ts';
@@ -656,7 +657,7 @@ describe('a call that goes across', () => {
       forwarder.forward(route);
       const [[sent]] = accept.mock.calls as unknown as [[{ envelope: Envelope; edits: readonly Edit[] }]];
       expect(sent.envelope).toBe(route.envelope);
-      const told = JSON.parse(splice(sent.envelope.bytes, inOrder([...sent.edits])).toString());
+      const told = JSON.parse(whole(applyEdits(sent.envelope.bytes, sent.edits)).toString());
       expect(told.params._meta.progressToken).toBe('t');
       const version = told.params._meta['io.modelcontextprotocol/protocolVersion'];
       expect(version).toBe(era === 'modern' ? '2026-07-28' : undefined);

@@ -5,8 +5,9 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 import { describe, expect, test } from 'vitest';
 import { isSearchTool, rawSearchTools } from '../../../../../actors/client/search/search-tools.ts';
 import { ToolSearch } from '../../../../../actors/client/search/tool-search.ts';
+import { applyEdits } from '../../../../../actors/jsonrpc/apply-edits.ts';
 import { readClientMessage } from '../../../../../actors/jsonrpc/read-message.ts';
-import { splice } from '../../../../../actors/jsonrpc/span.ts';
+import { whole } from '../../../../../actors/jsonrpc/span.ts';
 import { describedServer } from '../../../../fixtures/server/described-server.ts';
 import { aggregateOf, ListedServer } from '../../../../fixtures/server/listed-server.ts';
 
@@ -51,7 +52,7 @@ function forwarded(rawParams: string): { server: string; params: string } {
   const envelope = call(rawParams);
   const made = search.target(envelope);
   if (made === undefined) throw new Error('it was not made a call');
-  const text = splice(envelope.bytes, made.edits).toString();
+  const text = whole(applyEdits(envelope.bytes, made.edits)).toString();
   const params = /^\{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":(.*)\}$/s.exec(text)?.[1];
   return { server: made.target.server.id, params: params ?? '' };
 }

@@ -1,0 +1,133 @@
+// One tool call of a plain client, carried out as a task of a legacy server: the call that creates the task, then the request
+// for its result, on the same connection. The client gets the tool's result as if the tool had answered at once.
+//
+// TC1  the client's request ends exactly once (A2), whichever of the two calls ends it.
+// TC2  a task whose client has left, or has got an error, is cancelled at its server.
+// TC3  the progress of the task is the progress of the client's request: its token stays valid (2025-11-25, "Tasks").
+
+import type { GatewayError } from '../../errors.ts';
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
+import { requestMessage } from '../../jsonrpc/compose.ts';
+import type { Envelope } from '../../jsonrpc/envelope.ts';
+import { memberOf } from '../../jsonrpc/members.ts';
+import { readServerMessage } from '../../jsonrpc/read-message.ts';
+import { ResultChange } from '../../jsonrpc/result-change.ts';
+import { whole } from '../../jsonrpc/span.ts';
+import type { Call, CallRequest, Exchange } from '../../server/calls/call.ts';
+import type { ManagedServer } from '../../server/managed-server.ts';
+import type { Connection } from '../../server/pool/connection.ts';
+import type { ServerCall } from './call-server.ts';
+
+const CANCEL_TIMEOUT_MS = 10_000;
+
+/** The result as the tool's own: a client that was told of no task cannot relate it to one. */
+const plainResult = new ResultChange({}, { 'io.modelcontextprotocol/related-task': undefined });
+
+export class TaskCall implements Exchange, ServerCall {
+  readonly #server: ManagedServer;
+  readonly #request: CallRequest;
+  readonly #creation: Call;
+  /** The call in flight: the one that creates the task, then the one that waits for its result. */
+  #call: Call;
+  #taskId: string | undefined;
+  #isOver = false;
+
+  constructor(server: ManagedServer, request: CallRequest) {
+    this.#server = server;
+    this.#request = request;
+    this.#creation = server.handle.accept({ ...request, exchange: this });
+    this.#call = this.#creation;
+  }
+
+  get connection(): Connection | undefined {
+    return this.#call.connection;
+  }
+
+  answer(envelope: Envelope): void {
+    const taskId = this.#taskId === undefined ? createdTask(envelope) : undefined;
+    if (taskId === undefined) this.#finish(plain(envelope));
+    else this.#await(taskId);
+  }
+
+  relay(message: Buffer): void {
+    if (!this.#isOver) this.#request.exchange.relay(message);
+  }
+
+  /** Ends the request with this error, whether a call has failed with it or the caller gives up. */
+  fail(error: GatewayError, isUnsent?: boolean): void {
+    if (!this.#end()) return;
+    if (!this.#call.isDone) this.#call.cancel(error.message);
+    this.#cancelTask();
+    this.#request.exchange.fail(error, this.#taskId === undefined && isUnsent);
+  }
+
+  drop(): void {
+    if (!this.#end()) return;
+    this.#request.exchange.drop();
+  }
+
+  cancel(reason?: string): void {
+    if (!this.#end()) return;
+    // A call that was sent may create a task yet: the answer has the id by which that is cancelled.
+    if (this.#taskId !== undefined || this.connection === undefined) this.#call.cancel(reason);
+    this.#cancelTask();
+    this.#request.exchange.drop();
+  }
+
+  suspend(): void {
+    this.#call.suspend();
+  }
+
+  resume(): void {
+    this.#call.resume();
+  }
+
+  #finish(envelope: Envelope): void {
+    if (this.#end()) this.#request.exchange.answer(envelope);
+  }
+
+  #await(taskId: string): void {
+    this.#taskId = taskId;
+    if (this.#isOver) {
+      this.#cancelTask();
+      return;
+    }
+    const { owner, trace } = this.#request;
+    const envelope = readServerMessage(requestMessage('0', 'tasks/result', { taskId }));
+    const request = {
+      envelope,
+      exchange: this,
+      owner,
+      trace,
+      era: 'legacy',
+      continues: this.#creation,
+    } as const;
+    this.#call = this.#server.handle.accept(request);
+  }
+
+  /** A task that has ended meanwhile refuses that, which needs no reaction. */
+  #cancelTask(): void {
+    const taskId = this.#taskId;
+    if (taskId === undefined) return;
+    this.#creation.connection?.request('tasks/cancel', { taskId }, CANCEL_TIMEOUT_MS).catch(() => {});
+  }
+
+  #end(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    return true;
+  }
+}
+
+/** The id of the task in a CreateTaskResult; undefined for any other answer. */
+function createdTask(answer: Envelope): string | undefined {
+  const { bytes, result } = answer;
+  if (result === undefined) return undefined;
+  const id = answer.parse(memberOf(bytes, memberOf(bytes, result, 'task'), 'taskId'));
+  return typeof id === 'string' ? id : undefined;
+}
+
+function plain(answer: Envelope): Envelope {
+  const edits = plainResult.edits(answer);
+  return edits.length === 0 ? answer : readServerMessage(whole(applyEdits(answer.bytes, edits)));
+}

@@ -1,0 +1,48 @@
+// Capabilities of a modern client that a modern server must not see: the tasks extension at /mcp, roots unless forwarded. Nothing
+// else of the message changes.
+
+import { expect, test } from 'vitest';
+import { hiddenCapabilityEdits } from '../../../../../actors/client/eras/hidden-capabilities.ts';
+import { readCaller } from '../../../../../actors/client/eras/modern-caller.ts';
+import { type RoutedRequest, routeTo } from '../../../../../actors/client/routed-request.ts';
+import { applyEdits } from '../../../../../actors/jsonrpc/apply-edits.ts';
+import { readClientMessage } from '../../../../../actors/jsonrpc/read-message.ts';
+import { whole } from '../../../../../actors/jsonrpc/span.ts';
+
+const TASKS = '"io.modelcontextprotocol/tasks":{"x":1}';
+const UI = '"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"], "n":1.0}';
+
+function message(capabilities: string): string {
+  const meta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":${capabilities}`;
+  return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{${meta}}}}`;
+}
+
+/** What the server gets of a request at /mcp, or at its own address. */
+function sent(text: string, isMerged: boolean): string {
+  const envelope = readClientMessage(Buffer.from(text));
+  const server = { entry: { forward_roots: false } } as RoutedRequest['server'];
+  const caller = readCaller(envelope);
+  const request = { session: undefined, caller, envelope, trace: undefined } as unknown as RoutedRequest;
+  const route = routeTo(request, server, [], isMerged ? { server, key: 'a' } : undefined);
+  return whole(applyEdits(envelope.bytes, hiddenCapabilityEdits(route, caller))).toString();
+}
+
+test.each([
+  [`{"extensions":{${TASKS}},"x":{}}`, '{"extensions":{},"x":{}}'],
+  [`{"extensions":{${TASKS},${UI}}}`, `{"extensions":{${UI}}}`],
+  [`{"extensions":{${UI},${TASKS}}}`, `{"extensions":{${UI}}}`],
+  [`{"extensions":{${UI}}}`, `{"extensions":{${UI}}}`],
+  [`{"extensions":{${UI}},"extensions":{${TASKS}}}`, `{"extensions":{${UI}},"extensions":{}}`],
+  [`{"roots":{},"extensions":{${TASKS},${UI}}}`, `{"extensions":{${UI}}}`],
+  [`{"extensions":{${TASKS}},"roots":{}}`, '{"extensions":{}}'],
+  [`{${TASKS}}`, `{${TASKS}}`],
+  ['{"extensions":7}', '{"extensions":7}'],
+  ['{}', '{}'],
+])('at /mcp %s becomes %s', (given, expected) => {
+  expect(sent(message(given), true)).toBe(message(expected));
+});
+
+test('at the address of one server the extension stays', () => {
+  const text = message(`{"extensions":{${TASKS}}}`);
+  expect(sent(text, false)).toBe(text);
+});
