@@ -5,6 +5,7 @@ import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Edit } from '../jsonrpc/span.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
+import type { PoolMember } from '../server/pool/pool-member.ts';
 import type { Trace } from '../upstream/link.ts';
 import type { Target } from './aggregate/aggregate.ts';
 import type { ClientExchange } from './client-exchange.ts';
@@ -20,6 +21,8 @@ export interface ClientRequest {
   readonly envelope: Envelope;
   readonly exchange: ClientExchange;
   readonly trace: Trace | undefined;
+  /** The principal of a request without a session, where it had to be proven. */
+  readonly principal?: string | undefined;
 }
 
 export interface RoutedRequest extends ClientRequest {
@@ -28,6 +31,8 @@ export interface RoutedRequest extends ClientRequest {
   readonly edits?: readonly Edit[] | undefined;
   /** The target of the name or uri, at the address of several servers; there a client cannot use tasks. */
   readonly merged?: Target | undefined;
+  /** The connection that the request concerns. */
+  readonly home?: PoolMember | undefined;
 }
 
 /** A request that is for that server. No spread: each would be laid out in memory anew (see `replacing`). */

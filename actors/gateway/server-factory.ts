@@ -121,6 +121,7 @@ export class ServerFactory {
       log,
       clientInfo: { name: 'actor-gateway', version },
       graceMs: this.#surroundings.graceMs,
+      tasks: previous?.tasks,
       subscriptions: previous?.subscriptions ?? new Subscriptions(this.#subscriptionBudget),
       onErrorAnswer: (answer) => redactedError(answer, redactor),
       makeLink: (events, era) => {

@@ -23,6 +23,7 @@ const watched = new Set([
   'requestState',
   'inputResponses',
   'task',
+  'taskId',
   '_meta',
 ]);
 

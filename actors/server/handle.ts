@@ -269,7 +269,7 @@ export class Handle {
 
   #pick(call: Call): PoolMember | undefined {
     if (call.continues !== undefined) return this.#memberOfTask(call, call.continues);
-    const home = call.era === 'modern' ? this.#homes?.find(call.envelope) : undefined;
+    const home = call.home ?? (call.era === 'modern' ? this.#homes?.find(call.envelope) : undefined);
     // A state must not lead to what belongs to another session (P2).
     if (home !== undefined && this.#isShared && canTake(home)) return home;
     try {

@@ -34,6 +34,7 @@ import type { ConnectionSetupOptions } from './pool/connection-setup.ts';
 import { ConnectionUsage } from './pool/connection-usage.ts';
 import { Pool } from './pool/pool.ts';
 import { canTake } from './pool/pool-member.ts';
+import { TaskRecords } from './tasks/task-records.ts';
 
 export interface ManagedServerOptions
   extends Pick<StartOptions, 'id' | 'entry' | 'wake' | 'isWatched'>,
@@ -43,6 +44,8 @@ export interface ManagedServerOptions
   readonly clientInfo: { readonly name: string; readonly version: string };
   /** The subscriptions of a predecessor, or empty ones. */
   readonly subscriptions: Subscriptions;
+  /** The tasks known to a predecessor: those of a remote server may still run. */
+  readonly tasks?: TaskRecords | undefined;
   makeLink(events: LinkEvents, era: Era): Link;
   /** The server has sent a `notifications/message`, whoever hears of it. */
   onLogMessage?(envelope: Envelope): void;
@@ -57,6 +60,7 @@ export class ManagedServer implements ServerNotes {
   readonly pool: Pool;
   readonly cache: ServerCache;
   readonly eras: ServerEras;
+  readonly tasks: TaskRecords;
   // Its shares of what is limited over all servers (client/routing/in-flight-limiter.ts).
   /** The share for requests of clients that are sent to it or wait for it. */
   readonly places = new Share();
@@ -79,6 +83,7 @@ export class ManagedServer implements ServerNotes {
   constructor(options: ManagedServerOptions) {
     const { id, entry, cache, log, clientInfo, makeLink, graceMs, isWatched } = options;
     const isShared = entry.isolation === 'shared';
+    const tasks = options.tasks ?? new TaskRecords();
     const introduction: Introduction = {
       protocolVersion: latestSessionVersion,
       clientInfo,
@@ -106,6 +111,7 @@ export class ManagedServer implements ServerNotes {
       server: id,
       isShared,
       eras,
+      tasks,
       subscriptions: upstreamSubscriptions.subscriptions,
       pool: () => pool,
       handle: () => handle,
@@ -120,7 +126,7 @@ export class ManagedServer implements ServerNotes {
       forwardsRoots: entry.forward_roots,
       isRemote: entry.runtime !== 'stdio',
       command: entry.runtime === 'stdio' ? entry.command : undefined,
-      isHeardBySome: (member) => usage.isHeardBySome(member),
+      isNeededBySome: (member) => usage.isHeardBySome(member) || tasks.isActiveOn(member),
       onHandshake: (member, leftMs) => observer.onHandshake(member, leftMs),
       onOpen: () => observer.onOpen(),
       onOpenFailed: (member, error) => observer.onOpenFailed(member, error),
@@ -148,6 +154,7 @@ export class ManagedServer implements ServerNotes {
       upstreamSubscriptions,
       listNotices,
       usage,
+      tasks,
     });
     const life: ServerLife = new ServerLife({
       begin: () => start.begin(),
@@ -174,6 +181,7 @@ export class ManagedServer implements ServerNotes {
     this.entry = entry;
     this.cache = cache;
     this.eras = eras;
+    this.tasks = tasks;
     this.pool = pool;
     this.handle = handle;
     this.#life = life;
@@ -266,6 +274,7 @@ export class ManagedServer implements ServerNotes {
     // A call that still waits for it would have a connection opened for nobody.
     this.handle.failWaiting((call) => call.owner === owner, new StoppedError('the client has left'));
     this.#upstreamSubscriptions.release(owner);
+    this.tasks.release(owner);
     const letGo = () => {
       this.pool.release(owner);
       this.#start.reconsider();

@@ -20,7 +20,7 @@ export class Forwarder {
 
   /** Which eras the server speaks must be known (`server.eras`). */
   forward(route: RoutedRequest): void {
-    const { server, exchange, caller, session, trace } = route;
+    const { server, exchange, caller, session, trace, home } = route;
     // The client may have cancelled while its server was looked for.
     if (exchange.isDone) return;
     exchange.server = server.id;
@@ -34,6 +34,6 @@ export class Forwarder {
     const { envelope } = route;
     let edits = together(route.edits, taskEdits(route));
     if (caller !== undefined) edits = together(edits, hiddenCapabilityEdits(route, caller));
-    exchange.call = callServer(route, { envelope, exchange, owner: session, era, trace, edits });
+    exchange.call = callServer(route, { envelope, exchange, owner: session, era, trace, edits, home });
   }
 }

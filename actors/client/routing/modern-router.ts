@@ -7,6 +7,7 @@ import type { ServerDescription } from '../../server/cache/server-description.ts
 import { noCache } from '../../server/lists/lists.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { ClientRequest, RoutedRequest } from '../routed-request.ts';
+import { declaresTasks, isTaskMethod, recordTask, routeTaskRequest } from '../tasks/task-requests.ts';
 import { describeServer, descriptionOf } from './describe-server.ts';
 import {
   forwardToServer,
@@ -71,7 +72,12 @@ function dispatch(route: RoutedRequest, context: RoutingContext, description: Se
   } else if (method === 'tools/call') {
     const name = envelope.paramText('name');
     if (name !== undefined && !context.aggregate.isAllowed(server, name)) exchange.refuse(unknownTool(name));
-    else resumeOrForward(route, context);
+    else {
+      if (declaresTasks(route)) recordTask(route);
+      resumeOrForward(route, context);
+    }
+  } else if (isTaskMethod(method)) {
+    routeTaskRequest(route, (allowed) => forwardToServer(allowed, context));
   } else {
     resumeOrForward(route, context);
   }

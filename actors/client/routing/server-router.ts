@@ -26,6 +26,7 @@ import { MAX_URIS } from '../sessions/listen-stream.ts';
 import { subscribeResource, unsubscribeResource } from '../sessions/resource-subscription.ts';
 import type { ClientSession } from '../sessions/session.ts';
 import { hidesTasks } from '../tasks/hidden-tasks.ts';
+import { recordTask, routeTaskRequest } from '../tasks/task-requests.ts';
 import type { Forwarder } from './forwarder.ts';
 
 /** HTTP servers, as a rule, take no longer ones either. */
@@ -99,9 +100,18 @@ function dispatch(route: RoutedRequest, context: RoutingContext): void {
       const name = envelope.paramText('name');
       if (name !== undefined && !context.aggregate.isAllowed(server, name))
         exchange.refuse(unknownTool(name));
-      else forwardToServer(route, context);
+      else {
+        if (envelope.param('task') !== undefined) recordTask(route);
+        forwardToServer(route, context);
+      }
       return;
     }
+    case 'tasks/list':
+    case 'tasks/get':
+    case 'tasks/result':
+    case 'tasks/cancel':
+      routeTaskRequest(route, (allowed) => forwardToServer(allowed, context));
+      return;
     case 'logging/setLevel':
       inSession(route, (one) => setLevel(one, context));
       return;

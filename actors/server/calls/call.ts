@@ -52,6 +52,8 @@ export interface CallRequest {
    * progress of that call, and waits as long as a call may take at all.
    */
   readonly continues?: Call | undefined;
+  /** The connection that the request concerns; while it is open, no other can answer. */
+  readonly home?: PoolMember | undefined;
 }
 
 /** Settings that are the same for all calls to a server. */
@@ -78,6 +80,7 @@ export class Call implements Waiting<Call> {
   readonly era: Era;
   readonly trace: Trace | undefined;
   readonly continues: Call | undefined;
+  readonly home: PoolMember | undefined;
   readonly acceptedAt = performance.now();
   /** Our id on the connection, once sent. */
   id = 0;
@@ -115,6 +118,7 @@ export class Call implements Waiting<Call> {
     this.#exchange = request.exchange;
     this.#asksForLog = request.asksForLog === true;
     this.continues = request.continues;
+    this.home = request.home;
     this.#terms = terms;
     const { maxMs } = terms.patience;
     this.#patience = this.continues === undefined ? terms.patience : { timeoutMs: maxMs, maxMs };

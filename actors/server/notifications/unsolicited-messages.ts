@@ -6,16 +6,20 @@ import type { Call } from '../calls/call.ts';
 import type { ListNotices } from '../lists/list-notices.ts';
 import type { ConnectionUsage } from '../pool/connection-usage.ts';
 import type { PoolMember } from '../pool/pool-member.ts';
+import type { TaskRecords } from '../tasks/task-records.ts';
 import { spreadNotification } from './notifications.ts';
 import { refuseServerRequest } from './server-request.ts';
 import { unmarked } from './upstream-listen.ts';
 import type { UpstreamSubscriptions } from './upstream-subscriptions.ts';
+
+const TASK_STATUS = 'notifications/tasks/status';
 
 export interface UnsolicitedMessagesOptions {
   readonly forwardsRoots: boolean;
   readonly upstreamSubscriptions: UpstreamSubscriptions;
   readonly listNotices: ListNotices;
   readonly usage: ConnectionUsage;
+  readonly tasks: TaskRecords;
 }
 
 export class UnsolicitedMessages {
@@ -37,8 +41,20 @@ export class UnsolicitedMessages {
     if (upstreamSubscriptions.take(member, envelope)) return;
     const plain = member.era === 'modern' ? unmarked(envelope) : envelope;
     if (listNotices.take(member, plain)) return;
+    if (plain.method === TASK_STATUS) {
+      this.#notifyOfTask(member, plain);
+      return;
+    }
     const { owner, era, connection } = member;
     if (owner !== undefined && era === 'legacy') owner.onServerNotification(connection, plain, call);
     else spreadNotification(upstreamSubscriptions.subscriptions, usage, member, plain, call);
+  }
+
+  /** The status of a task goes to the session that has created it, whichever call's stream it came on. */
+  #notifyOfTask(member: PoolMember, envelope: Envelope): void {
+    const { taskId, status, ttl } = (envelope.parse(envelope.params) ?? {}) as Record<string, unknown>;
+    if (typeof taskId !== 'string') return;
+    for (const session of this.#options.tasks.onStatus(member, taskId, { status, ttl }))
+      session.onServerNotification(member.connection, envelope, undefined);
   }
 }

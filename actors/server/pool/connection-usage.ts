@@ -6,6 +6,7 @@ import type { CallOwner } from '../calls/call-owner.ts';
 import type { ServerEras } from '../eras/eras.ts';
 import type { Handle } from '../handle.ts';
 import type { Subscriptions } from '../notifications/subscriptions.ts';
+import type { TaskRecords } from '../tasks/task-records.ts';
 import type { Pool } from './pool.ts';
 import type { PoolMember } from './pool-member.ts';
 
@@ -14,6 +15,7 @@ export interface ConnectionUsageOptions {
   readonly isShared: boolean;
   readonly eras: ServerEras;
   readonly subscriptions: Subscriptions;
+  readonly tasks: TaskRecords;
   readonly pool: () => Pool;
   readonly handle: () => Handle;
 }
@@ -50,11 +52,14 @@ export class ConnectionUsage {
     return member.owner === undefined && subscriptions.some((owner) => this.isAt(owner, member));
   }
 
-  /** A connection that must not end for want of calls: somebody waits for an answer, or listens to this very server. */
+  /**
+   * A connection that must not end for want of calls: somebody waits for an answer, has a task running there, or listens to
+   * this very server.
+   */
   isInUse(member: PoolMember): boolean {
-    const { server, subscriptions, handle } = this.#options;
+    const { server, subscriptions, tasks, handle } = this.#options;
     const { isOpen, inFlight, owner } = member;
-    if (!isOpen || inFlight > 0 || handle().isAwaited(member)) return true;
+    if (!isOpen || inFlight > 0 || handle().isAwaited(member) || tasks.isActiveOn(member)) return true;
     if (owner === undefined) return this.isHeardBySome(member);
     if (!owner.hasOpenStream) return false;
     return owner.belongsTo(server) || subscriptions.has(owner);

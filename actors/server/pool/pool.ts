@@ -19,8 +19,8 @@ import { canTake, type PoolMember } from './pool-member.ts';
 
 export interface PoolOptions extends ConnectionSetupOptions {
   readonly max: number;
-  /** Whether somebody listens to a member that has no calls. */
-  isHeardBySome(member: PoolMember): boolean;
+  /** Whether a member without calls has listeners, or runs a task. */
+  isNeededBySome(member: PoolMember): boolean;
   onOpen(member: PoolMember): void;
   /** A member could not be opened; the calls that wait for it cannot be sent. */
   onOpenFailed(member: PoolMember, error: GatewayError): void;
@@ -178,7 +178,7 @@ export class Pool {
     for (const member of this.#members) {
       if (member.inFlight > 0 || !member.isOpen || member.isClosing || member.owner?.hasOpenStream === true)
         continue;
-      if (this.#options.isHeardBySome(member)) continue;
+      if (this.#options.isNeededBySome(member)) continue;
       if (oldest === undefined || member.lastUsedAt < oldest.lastUsedAt) oldest = member;
     }
     if (oldest === undefined) {

@@ -1,0 +1,337 @@
+// Tasks of legacy servers: at /mcp a plain client calls a tool that works as a task only, and at /mcp/:id each client has its own
+// tasks, also on a shared connection; a running task keeps its server awake.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  eventually,
+  fixture,
+  initialize,
+  message,
+  post,
+  postStream,
+  rpc,
+} from '../../fixtures/clients/api-client.ts';
+import { modern } from '../../fixtures/clients/modern-client.ts';
+import { connectReal } from '../../fixtures/clients/real-clients.ts';
+import {
+  type GatewayProcess,
+  startGateway,
+  temporaryFolder,
+} from '../../fixtures/gateway/gateway-process.ts';
+import { everythingServer } from '../../fixtures/server/real-servers.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: each test knows what it has asked for
+type Json = any;
+
+const TASKS = 'io.modelcontextprotocol/tasks';
+const notFound = { code: -32602, message: 'Failed to retrieve task: Task not found' };
+const folder = temporaryFolder();
+const heardBy = (id: string) => join(folder, `${id}.heard`);
+const server = (id: string, more: object = {}) => ({
+  command: process.execPath,
+  args: [fixture('tasks.mjs'), heardBy(id)],
+  ...more,
+});
+
+let gateway: GatewayProcess;
+
+beforeAll(async () => {
+  gateway = await startGateway({
+    servers: {
+      calls: server('calls', { isolation: 'shared' }),
+      owned: server('owned', { isolation: 'shared' }),
+      twice: server('twice', { isolation: 'shared', pool: { max: 2 } }),
+      alone: server('alone', { isolation: 'session' }),
+      brief: server('brief', { isolation: 'shared', idle_timeout_seconds: 1 }),
+      own: server('own', { isolation: 'session', idle_timeout_seconds: 1 }),
+      everything: { ...everythingServer },
+    },
+    settings: { profiles: { few: { servers: ['calls'] } } },
+  });
+});
+
+/** The messages of one method that a server has received. */
+function heard(id: string, method: string): Json[] {
+  if (!existsSync(heardBy(id))) return [];
+  const lines = readFileSync(heardBy(id), 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line)).filter((one) => one.method === method);
+}
+
+/** The last call that carries a marker, as the server received it. */
+function callOf(id: string, marker: string): Json {
+  return heard(id, 'tools/call').find(({ params }) => params.arguments?.marker === marker);
+}
+
+/** A legacy client with a session. */
+async function session(path: string): Promise<(method: string, params?: object) => Promise<Json>> {
+  const url = `${gateway.url}${path}`;
+  const headers = await initialize(url);
+  let id = 0;
+  return async (method, params = {}) => {
+    id += 1;
+    const { text } = await post(url, message(method, params, id), headers);
+    const data = text.split('\n').filter((line) => line.startsWith('data: {'));
+    return JSON.parse(data.at(-1)?.slice(6) ?? text);
+  };
+}
+
+const taskCall = (ms: number, marker: string, task: object = {}) => ({
+  name: 'slow',
+  arguments: { ms, marker },
+  task,
+});
+
+describe('at the address of several servers', () => {
+  test.each(['/mcp', '/mcp/@few'])('a plain client calls a tool that needs a task at %s', async (path) => {
+    const client = await session(path);
+    const marker = `plain ${path}`;
+    const answer = await client('tools/call', { name: 'calls__slow', arguments: { ms: 200, marker } });
+    expect(answer.result).toEqual({
+      content: [{ type: 'text', text: `done ${marker}` }],
+      _meta: { mine: 1 },
+    });
+    // Its server may forget the task once the result was fetched, but not before.
+    expect(callOf('calls', marker).params.task).toEqual({ ttl: 660_000 });
+  });
+
+  test('a task that the client asks for is ignored, and not lost', async () => {
+    const client = await session('/mcp');
+    const params = { name: 'calls__plain', arguments: { marker: 'ignored' }, task: { ttl: 1 } };
+    const { result } = await client('tools/call', params);
+    expect(JSON.parse(result.content[0].text)).toEqual({ name: 'plain', arguments: { marker: 'ignored' } });
+    const either = { name: 'calls__either', arguments: {}, task: {} };
+    expect((await client('tools/call', either)).result.content[0].text).toContain('either');
+    const needed = { name: 'calls__slow', arguments: { marker: 'needed' }, task: { ttl: 5 } };
+    expect((await client('tools/call', needed)).result.content[0].text).toBe('done needed');
+  });
+
+  test('no tool refers to tasks in the merged list, nor in any list for a modern client', async () => {
+    const client = await session('/mcp');
+    const { result } = await client('tools/list');
+    const slow = result.tools.find(({ name }: Json) => name === 'calls__slow');
+    expect(slow).toEqual({ name: 'calls__slow', inputSchema: { type: 'object' } });
+    expect(JSON.stringify(result)).not.toContain('taskSupport');
+    for (const path of ['/mcp', '/mcp/calls']) {
+      const listed = await modern(`${gateway.url}${path}`, { method: 'tools/list' });
+      expect(JSON.stringify(listed.result.tools)).not.toContain('taskSupport');
+    }
+    const single = await session('/mcp/calls');
+    const { tools } = (await single('tools/list')).result;
+    expect(tools[0].execution).toEqual({ taskSupport: 'required' });
+  });
+
+  test.each([
+    ['/mcp', 'calls__slow', {}],
+    ['/mcp', 'calls__slow', { extensions: { [TASKS]: {} } }],
+    ['/mcp/calls', 'slow', {}],
+    ['/mcp/calls', 'slow', { extensions: { [TASKS]: {} } }],
+  ])(
+    'a modern client calls such a tool at %s as %s with capabilities %j',
+    async (path, name, clientCapabilities) => {
+      const params = { name, arguments: { ms: 100, marker: 'modern' }, task: { ttl: 1 } };
+      const { result } = await modern(`${gateway.url}${path}`, {
+        method: 'tools/call',
+        params,
+        meta: { clientCapabilities },
+      });
+      expect(result.content).toEqual([{ type: 'text', text: 'done modern' }]);
+      expect(result.resultType).toBe('complete');
+      expect(JSON.stringify(result)).not.toContain('taskId');
+    },
+  );
+
+  test('the progress of the task reaches the client under its own token', async () => {
+    const url = `${gateway.url}/mcp`;
+    const headers = await initialize(url);
+    const params = {
+      name: 'calls__slow',
+      arguments: { ms: 300, marker: 'p' },
+      _meta: { progressToken: 'mine' },
+    };
+    const { text } = await post(url, message('tools/call', params, 'x'), headers);
+    const all = text
+      .split('\n')
+      .filter((line) => line.startsWith('data: {'))
+      .map((line) => JSON.parse(line.slice(6)));
+    const progress = all.filter(({ method }) => method === 'notifications/progress').map((one) => one.params);
+    expect(progress.length).toBeGreaterThan(3);
+    expect(progress.map((one) => one.progress)).toEqual(progress.map((_, at) => at + 1));
+    expect(progress.every(({ progressToken }) => progressToken === 'mine')).toBe(true);
+    expect(all.at(-1)).toMatchObject({ id: 'x', result: { content: [{ text: 'done p' }] } });
+    // The client was told of no task: its status is no business of its.
+    expect(all.some(({ method }) => method === 'notifications/tasks/status')).toBe(false);
+  });
+
+  test.each(['cancels', 'ends its session'])('a client that %s has its task cancelled', async (how) => {
+    const url = `${gateway.url}/mcp`;
+    const headers = await initialize(url);
+    const params = { name: 'calls__slow', arguments: { ms: 60_000, marker: how } };
+    const before = heard('calls', 'tasks/cancel').length;
+    const waiting = postStream(url, message('tools/call', params, 7), headers);
+    const task = await eventually('the result is asked for', () => {
+      const created = heard('calls', 'tools/call').findIndex((one) => one.params.arguments?.marker === how);
+      return created >= 0 && heard('calls', 'tasks/result').length > 0 ? created : undefined;
+    });
+    expect(task).toBeGreaterThanOrEqual(0);
+    if (how === 'cancels')
+      await post(
+        url,
+        JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } }),
+        headers,
+      );
+    else await fetch(url, { method: 'DELETE', headers });
+    await eventually(
+      'the task is cancelled',
+      () => heard('calls', 'tasks/cancel').length > before || undefined,
+    );
+    void waiting;
+  });
+
+  test.each(['v1', 'v2 legacy', 'v2 modern'] as const)(
+    'the reference server’s research tool answers SDK client %s',
+    async (kind) => {
+      const client = await connectReal(kind, { url: `${gateway.url}/mcp` }, false);
+      const answer = await client.call('everything__simulate-research-query', { topic: 'gateways' });
+      expect(answer.isError).not.toBe(true);
+      expect(answer.content[0].text).toContain('Research Report: gateways');
+    },
+  );
+
+  test('crafted metadata does not become arguments, and does not end the server', async () => {
+    for (const pad of [0, 21, 22, 23, 60]) {
+      const args = { path: 'allowed', a: { b: { pad: 'x'.repeat(pad) } } };
+      const body = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"calls__plain","arguments":${JSON.stringify(args)},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"${TASKS}":{},"k":1}},"path":"other"}}}`;
+      const headers = {
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'calls__plain',
+      };
+      const { text } = await post(`${gateway.url}/mcp`, body, headers);
+      const got = JSON.parse(JSON.parse(text).result.content[0].text);
+      expect(got).toEqual({ name: 'plain', arguments: args, _meta: { path: 'other' } });
+    }
+  });
+});
+
+describe('at the address of one server', () => {
+  test.each(['owned', 'twice'])('each session has its own tasks at %s, and no others', async (id) => {
+    const [anna, ben] = [await session(`/mcp/${id}`), await session(`/mcp/${id}`)];
+    const { task } = (await anna('tools/call', taskCall(150, 'anna'))).result;
+    const other = (await ben('tools/call', taskCall(150, 'ben'))).result.task;
+    const idsOf = async (client: typeof anna) =>
+      (await client('tasks/list')).result.tasks.map(({ taskId }: Json) => taskId);
+    if (id === 'owned') {
+      expect(await idsOf(anna)).toEqual([task.taskId]);
+      expect(await idsOf(ben)).toEqual([other.taskId]);
+    }
+    const asked =
+      heard(id, 'tasks/get').length + heard(id, 'tasks/result').length + heard(id, 'tasks/cancel').length;
+    const stranger = await session(`/mcp/${id}`);
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
+      const foreign = await stranger(method, { taskId: task.taskId });
+      const unknown = await stranger(method, { taskId: 'task-unknown' });
+      expect(foreign.error).toEqual(notFound);
+      expect(unknown.error).toEqual(notFound);
+    }
+    expect((await stranger('tasks/list')).result.tasks).toEqual([]);
+    const single = await rpc(gateway.url, id, message('tasks/get', { taskId: task.taskId }));
+    expect(JSON.parse(single.text).error).toEqual(notFound);
+    expect(
+      heard(id, 'tasks/get').length + heard(id, 'tasks/result').length + heard(id, 'tasks/cancel').length,
+    ).toBe(asked);
+    expect((await anna('tasks/get', { taskId: task.taskId })).result).toMatchObject({ taskId: task.taskId });
+    expect((await anna('tasks/result', { taskId: task.taskId })).result.content[0].text).toBe('done anna');
+  });
+
+  test('a task id that occurs twice is refused', async () => {
+    const client = await session('/mcp/owned');
+    const { taskId } = (await client('tools/call', taskCall(0, 'dup'))).result.task;
+    const url = `${gateway.url}/mcp/owned`;
+    const headers = await initialize(url);
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"x","taskId":"${taskId}"}}`;
+    expect(JSON.parse((await post(url, body, headers)).text).error.code).toBe(-32600);
+  });
+
+  test('requests without a session find a task by its id, and get no list', async () => {
+    const created = await rpc(gateway.url, 'owned', message('tools/call', taskCall(0, 'rpc')));
+    const { taskId } = JSON.parse(created.text).result.task;
+    const got = await rpc(gateway.url, 'owned', message('tasks/get', { taskId }));
+    expect(JSON.parse(got.text).result.taskId).toBe(taskId);
+    const listed = await rpc(gateway.url, 'owned', message('tasks/list'));
+    expect(JSON.parse(listed.text).error.code).toBe(-32601);
+    const client = await session('/mcp/owned');
+    expect((await client('tasks/get', { taskId })).error).toEqual(notFound);
+  });
+
+  test('the status of a task is told to its own session only', async () => {
+    const url = `${gateway.url}/mcp/owned`;
+    const [anna, ben] = [await initialize(url), await initialize(url)];
+    const streams = [anna, ben].map(async (headers) => {
+      const control = new AbortController();
+      const answer = await fetch(url, {
+        headers: { ...headers, accept: 'text/event-stream' },
+        signal: control.signal,
+      });
+      let text = '';
+      const reading = (async () => {
+        for await (const chunk of answer.body ?? []) text += Buffer.from(chunk).toString();
+      })().catch(() => {});
+      const close = () => {
+        control.abort();
+        return reading;
+      };
+      return { heard: () => text, close };
+    });
+    const [hers, his] = await Promise.all(streams);
+    const body = message('tools/call', taskCall(100, 'status'));
+    const { text } = await post(url, body, anna);
+    const id = /task-\d+/.exec(text)?.[0] ?? 'none';
+    await eventually(
+      'the owner hears of the end',
+      () => hers?.heard().includes(`"${id}","status":"completed"`) || undefined,
+    );
+    expect(his?.heard()).not.toContain(id);
+    await Promise.all([hers?.close(), his?.close()]);
+  });
+
+  test('under isolation session a task stays with its connection', async () => {
+    const [anna, ben] = [await session('/mcp/alone'), await session('/mcp/alone')];
+    const { taskId } = (await anna('tools/call', taskCall(100, 'alone'))).result.task;
+    expect((await ben('tasks/list')).result.tasks).toEqual([]);
+    expect((await anna('tasks/list')).result.tasks).toHaveLength(1);
+    expect((await anna('tasks/result', { taskId })).result.content[0].text).toBe('done alone');
+  });
+});
+
+describe('a server with idle_timeout_seconds: 1', () => {
+  const stateOf = async (id: string) =>
+    ((await (await fetch(`${gateway.url}/servers/${id}`)).json()) as Json).state;
+  const stopped = (id: string) =>
+    eventually('the server stops', async () => (await stateOf(id)) === 'stopped' || undefined, 20_000);
+
+  test.concurrent.each(['brief', 'own'])('%s runs on while a task does, and stops afterwards', async (id) => {
+    const client = await session(`/mcp/${id}`);
+    const { taskId } = (await client('tools/call', taskCall(3_500, 'long'))).result.task;
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(await stateOf(id)).not.toBe('stopped');
+    expect((await client('tasks/result', { taskId })).result.content[0].text).toBe('done long');
+    if (id === 'brief') await stopped(id);
+  });
+});
+
+test('a task that does not end keeps its server no longer than its ttl', async () => {
+  const small = await startGateway({
+    servers: { brief: server('ttl', { isolation: 'shared', idle_timeout_seconds: 1 }) },
+  });
+  const url = `${small.url}/mcp/brief`;
+  const headers = await initialize(url);
+  await post(url, message('tools/call', taskCall(600_000, 'endless', { ttl: 2_500 })), headers);
+  const startedAt = performance.now();
+  await eventually('the server stops', async () => {
+    const { state } = (await (await fetch(`${small.url}/servers/brief`)).json()) as Json;
+    return state === 'stopped' || undefined;
+  });
+  expect(performance.now() - startedAt).toBeGreaterThan(2_400);
+});
