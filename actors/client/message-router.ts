@@ -172,7 +172,12 @@ export class MessageRouter {
     try {
       routeToServer(
         {
-          ...{ session: undefined, caller: undefined, server, envelope, exchange, trace: origin },
+          session: undefined,
+          caller: undefined,
+          server,
+          envelope,
+          exchange,
+          trace: origin,
           principal: shownPrincipal(origin),
         },
         this.#gateway,

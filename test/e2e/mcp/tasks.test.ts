@@ -46,6 +46,8 @@ beforeAll(async () => {
       alone: server('alone', { isolation: 'session' }),
       brief: server('brief', { isolation: 'shared', idle_timeout_seconds: 1 }),
       own: server('own', { isolation: 'session', idle_timeout_seconds: 1 }),
+      hasty: server('hasty', { request_timeout_seconds: 1, max_request_seconds: 3 }),
+      killed: server('killed'),
       everything: { ...everythingServer },
     },
     settings: { profiles: { few: { servers: ['calls'] } } },
@@ -199,6 +201,29 @@ describe('at the address of several servers', () => {
     },
   );
 
+  test('a task is waited for beyond request_timeout_seconds, up to max_request_seconds, and is cancelled then', async () => {
+    const client = await session('/mcp');
+    const params = { name: 'hasty__slow', arguments: { ms: 1_500, marker: 'long' } };
+    expect((await client('tools/call', params)).result.content[0].text).toBe('done long');
+    const endless = { name: 'hasty__slow', arguments: { ms: 60_000, marker: 'endless' } };
+    const { error } = await client('tools/call', endless);
+    expect(error).toMatchObject({ data: { reason: 'ERR_DEADLINE', server: 'hasty' } });
+    await eventually('the task is cancelled', () => heard('hasty', 'tasks/cancel').length === 1 || undefined);
+  });
+
+  test('a call whose server ends while its task runs fails, and the task is not started again', async () => {
+    const client = await session('/mcp');
+    const call = client('tools/call', { name: 'killed__slow', arguments: { ms: 60_000, marker: 'killed' } });
+    await eventually(
+      'the result is asked for',
+      () => heard('killed', 'tasks/result').length > 0 || undefined,
+    );
+    const details = (await (await fetch(`${gateway.url}/servers/killed`)).json()) as Json;
+    process.kill(details.pids[0], 'SIGKILL');
+    expect((await call).error.data).toMatchObject({ reason: 'ERR_CONNECTION_LOST' });
+    expect(heard('killed', 'tools/call')).toHaveLength(1);
+  });
+
   test('crafted metadata does not become arguments, and does not end the server', async () => {
     for (const pad of [0, 21, 22, 23, 60]) {
       const args = { path: 'allowed', a: { b: { pad: 'x'.repeat(pad) } } };
@@ -319,6 +344,26 @@ describe('a server with idle_timeout_seconds: 1', () => {
     expect((await client('tasks/result', { taskId })).result.content[0].text).toBe('done long');
     if (id === 'brief') await stopped(id);
   });
+});
+
+test('clients that share a connection to a remote server have their own tasks', async () => {
+  const far = await startGateway({
+    servers: { far: { url: `${gateway.url}/mcp/owned`, isolation: 'shared' } },
+  });
+  const url = `${far.url}/mcp/far`;
+  const [anna, ben] = [await initialize(url), await initialize(url)];
+  const created = await post(url, message('tools/call', taskCall(0, 'far')), anna);
+  const taskId = /task-\d+/.exec(created.text)?.[0];
+  const seen = async (headers: object, method: string) =>
+    (await post(url, message(method, { taskId }), { ...headers })).text;
+  expect(await seen(anna, 'tasks/get')).toContain(taskId);
+  expect(await seen(anna, 'tasks/list')).toContain(taskId);
+  expect(await seen(ben, 'tasks/list')).not.toContain(taskId);
+  expect(await seen(ben, 'tasks/result')).toContain(notFound.message);
+  expect(await seen(anna, 'tasks/result')).toContain('done far');
+  await fetch(url, { method: 'DELETE', headers: anna });
+  // The session's tasks are gone with it, whoever knows their ids.
+  expect(await seen(await initialize(url), 'tasks/get')).toContain(notFound.message);
 });
 
 test('a task that does not end keeps its server no longer than its ttl', async () => {
