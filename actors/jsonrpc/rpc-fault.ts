@@ -8,6 +8,7 @@ export const rpcCodes = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
+  serverError: -32000,
   resourceNotFound: -32002,
   headerMismatch: -32020,
   missingCapability: -32021,

@@ -239,6 +239,7 @@ export class Front implements Part {
     const hook = this.triggers?.automation.listeners.at(request.path);
     if (hook !== undefined) return this.triggers?.receive(context, hook);
     const route = routeOf(request.path);
+    context.isMcp = route?.isMcp === true;
     const isHealth = route?.isOpen === true;
     if (this.#guard?.admits(context, isHealth) !== true) return undefined;
     if (request.method === 'OPTIONS' && headers.origin !== undefined) {
@@ -266,6 +267,7 @@ export class Front implements Part {
     const context = new ExchangeContext(request, reply);
     context.isFromNode = true;
     const route = routeOf(request.path);
+    context.isMcp = route?.isMcp === true;
     return principal === undefined
       ? this.#identify(route, context)
       : this.#identified(principal, route, context);

@@ -35,11 +35,13 @@ export class Identification {
   }
 }
 
-/** Word for word as the contract has it, where it is about the key. */
+/** Refuses a sender: a JSON-RPC error at an MCP address, elsewhere the body of the contract ("Authentication"). */
 export function refuse(context: ExchangeContext, refusal: Refusal): void {
   const { refused, why: message, retryAfterSeconds = 1 } = refusal;
   const status = statusOfRefusal(refused);
-  context.json(status, { error: reasonPhrase(status), message }, headersOf(refused, retryAfterSeconds));
+  const headers = headersOf(refused, retryAfterSeconds);
+  if (context.isMcp) context.error(status, message, headers);
+  else context.json(status, { error: reasonPhrase(status), message }, headers);
 }
 
 function headersOf(refused: Refusal['refused'], retryAfterSeconds: number): HeaderList {

@@ -25,6 +25,8 @@ export interface Route {
   readonly methods: ReadonlyMap<string, Action>;
   /** Needs neither key nor Host check. */
   readonly isOpen?: boolean;
+  /** An MCP address: each of its errors is a JSON-RPC message. */
+  readonly isMcp?: boolean;
   /** The server id of the path, or the name of a profile with its @. */
   readonly id?: string | undefined;
 }
@@ -113,7 +115,7 @@ const fixed: ReadonlyMap<string, Route> = new Map(
         }
       }),
     },
-    '/mcp': { methods: mcp },
+    '/mcp': { methods: mcp, isMcp: true },
     '/rpc': {
       methods: byMethod({
         POST: (routes, context) =>
@@ -157,7 +159,7 @@ export function routeOf(path: string): Route | undefined {
   if (empty !== '' || segment === undefined || segment === '' || rest.length > 0) return undefined;
   const methods = methodsOf(head, verb);
   const id = decodeSegment(segment);
-  return methods === undefined || id === undefined ? undefined : { methods, id };
+  return methods === undefined || id === undefined ? undefined : { methods, id, isMcp: methods === mcp };
 }
 
 function methodsOf(head: string | undefined, verb: string | undefined): Route['methods'] | undefined {

@@ -50,6 +50,11 @@ export function statusOfFault(fault: RpcFault): number {
   return isRefusal ? 200 : 400;
 }
 
+/** JSON-RPC code for a request that was refused with this status before its message was read. */
+export function refusalCode(status: number): number {
+  return status < 500 ? rpcCodes.invalidRequest : rpcCodes.serverError;
+}
+
 /** HTTP status of the answer to a modern request that failed with this code (2026-07-28, Streamable HTTP). */
 export function statusOfCode(rpcCode: number): number {
   if (rpcCode === rpcCodes.methodNotFound) return 404;

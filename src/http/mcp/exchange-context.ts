@@ -1,5 +1,8 @@
 // The context of one HTTP request for its route, and the ways in which a route answers: JSON, an error body, or a JSON-
 // RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
+//
+// EC1  at an MCP address every error is a JSON-RPC message, and an accepted request is answered with status 200. Python clients
+//      of SDK 1.x close their session on any other status but 404, and never read its body.
 
 import { GatewayError, OverloadedError, StoppedError } from '../../../actors/errors.ts';
 import { errorMessage } from '../../../actors/jsonrpc/compose.ts';
@@ -7,7 +10,7 @@ import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
 import type { Message } from '../../../actors/jsonrpc/span.ts';
 import { anonymous, type Principal } from '../../../actors/principal.ts';
 import type { BodyProblem, HeaderList, HttpReply, HttpRequest } from '../listener/seam.ts';
-import { reasonPhrase, statusOf, statusOfFault } from '../status.ts';
+import { reasonPhrase, refusalCode, statusOf, statusOfFault } from '../status.ts';
 import { requestIdOf, traceparentOf } from './trace.ts';
 
 type Header = HeaderList[number];
@@ -26,6 +29,8 @@ export class ExchangeContext {
   principal: Principal = anonymous;
   /** Another node has passed it on, and it goes no further. */
   isFromNode = false;
+  /** Whether the path is an MCP address; set before the first answer. */
+  isMcp = false;
   #traceparent: string | undefined;
   /** Set when the origin is allowed: sent with every answer. */
   corsHeaders: HeaderList = none;
@@ -63,9 +68,15 @@ export class ExchangeContext {
     this.reply.send(status, this.headers(more));
   }
 
-  /** `{error, message, request_id}`, as every plain route fails. */
+  /** `{error, message, request_id}`, as every plain route fails; at an MCP address a JSON-RPC error. */
   error(status: number, message: string, more: HeaderList = [], details: Record<string, unknown> = {}): void {
-    this.json(status, { error: reasonPhrase(status), message, ...details, request_id: this.requestId }, more);
+    if (this.isMcp) this.message(status, errorMessage(undefined, refusalCode(status), message), more);
+    else
+      this.json(
+        status,
+        { error: reasonPhrase(status), message, ...details, request_id: this.requestId },
+        more,
+      );
   }
 
   /** An error of the gateway's own on a plain route; anything else is a fault of ours and says no more than that. */
@@ -84,10 +95,10 @@ export class ExchangeContext {
     this.message(status, errorMessage(fault.rawId, fault.code, fault.message, fault.data));
   }
 
-  /** An error of the gateway's own on a JSON-RPC route. */
+  /** An error of the gateway's own on a JSON-RPC route; `rawId` is the id of the accepted request that failed by it (EC1). */
   rpcError(error: GatewayError, rawId: string | undefined, more: HeaderList = []): void {
-    const message = errorMessage(rawId, error.rpcCode, error.message, error.data);
-    this.message(statusOf(error), message, [...retryAfter(error), ...more]);
+    const isAnswer = this.isMcp && rawId !== undefined;
+    this.#rpcError(isAnswer ? 200 : statusOf(error), error, rawId, more);
   }
 
   /** On a plain route: the body, of which `maxBytes` are taken, did not come as a whole. */
@@ -105,10 +116,17 @@ export class ExchangeContext {
     else this.rpcFault(refused(`the body is larger than limits.body_bytes (${maxBytes})`), 413);
   }
 
-  /** The gateway is stopping and takes no new work; nor will it on this connection. */
-  refuseWhileDraining(): void {
+  /** Refuses new work while the gateway stops, and closes the connection. `rawId` is the id of a JSON-RPC request. */
+  refuseWhileDraining(rawId?: string): void {
     const error = new StoppedError('the gateway is stopping and takes no new requests');
-    this.error(statusOf(error), error.message, [...retryAfter(error), ...closing(error)]);
+    const status = statusOf(error);
+    if (this.isMcp) this.#rpcError(status, error, rawId, closing(error));
+    else this.error(status, error.message, [...retryAfter(error), ...closing(error)]);
+  }
+
+  #rpcError(status: number, error: GatewayError, rawId: string | undefined, more: HeaderList): void {
+    const message = errorMessage(rawId, error.rpcCode, error.message, error.data);
+    this.message(status, message, [...retryAfter(error), ...more]);
   }
 }
 

@@ -7,7 +7,7 @@ import { unknownState } from '../../../actors/client/eras/suspended-calls.ts';
 import { type Endpoint, profileAt, serverAt } from '../../../actors/client/profiles/profile.ts';
 import { parseEventId } from '../../../actors/client/sessions/replay-ring.ts';
 import type { ClientSession } from '../../../actors/client/sessions/session.ts';
-import { GatewayError, StoppedError } from '../../../actors/errors.ts';
+import { GatewayError } from '../../../actors/errors.ts';
 import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
 import { modernVersion } from '../../../actors/jsonrpc/modern-meta.ts';
 import { readClientMessage } from '../../../actors/jsonrpc/read-message.ts';
@@ -17,7 +17,7 @@ import { isJson } from '../listener/framing.ts';
 import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';
 import { EventStream, liveStreams } from './event-stream.ts';
-import { closing, type ExchangeContext } from './exchange-context.ts';
+import type { ExchangeContext } from './exchange-context.ts';
 import { checkMirrorHeaders } from './mirror-headers.ts';
 import { isModernHeader, postModern } from './modern-endpoint.ts';
 import { PostOutlet } from './post-outlet.ts';
@@ -47,7 +47,10 @@ export function post(
     if (isStateless && isRetryElsewhere(routes, context, envelope)) return;
     // What belongs to a session is for the node that has it, also while this one stops.
     const isOfSession = nodes !== undefined && !isStateless && envelope.method !== 'initialize';
-    if (envelope.kind === 'request' && routes.gateway.isDraining && !isOfSession) throw draining();
+    if (envelope.kind === 'request' && routes.gateway.isDraining && !isOfSession) {
+      context.refuseWhileDraining(envelope.rawId);
+      return;
+    }
     if (isStateless) {
       postModern(routes, context, endpoint, envelope);
       return;
@@ -62,16 +65,16 @@ export function post(
     if (!admitAccept(context) || !admitVersion(context)) return;
     checkMirrorHeaders(context.request.headers, envelope);
     if (envelope.kind === 'request' && envelope.method === 'initialize') {
-      const outlet = new PostOutlet(context, routes.heartbeat, undefined);
-      routes.gateway.router.open(envelope, endpoint, outlet, context, (session) => {
-        outlet.session = session;
-      });
+      initialize(routes, context, endpoint, envelope);
       return;
     }
     const session = sessionOf(routes, context, endpoint, envelope);
     if (session === undefined) return;
     if (envelope.kind === 'request') {
-      if (routes.gateway.isDraining) throw draining();
+      if (routes.gateway.isDraining) {
+        context.refuseWhileDraining(envelope.rawId);
+        return;
+      }
       const outlet = new PostOutlet(context, routes.heartbeat, session);
       routes.gateway.router.request(session, envelope, outlet, context);
     } else {
@@ -80,6 +83,24 @@ export function post(
     }
   } catch (error) {
     answerError(context, error, envelope);
+  }
+}
+
+/** Begins a session. Wrong parameters are the fault of an accepted request, and answered as such (EC1). */
+function initialize(
+  routes: RouteContext,
+  context: ExchangeContext,
+  endpoint: Endpoint,
+  envelope: Envelope,
+): void {
+  const outlet = new PostOutlet(context, routes.heartbeat, undefined);
+  try {
+    routes.gateway.router.open(envelope, endpoint, outlet, context, (session) => {
+      outlet.session = session;
+    });
+  } catch (error) {
+    if (!(error instanceof RpcFault)) throw error;
+    context.rpcFault(error, 200);
   }
 }
 
@@ -95,7 +116,7 @@ export function get(routes: RouteContext, context: ExchangeContext, endpoint: En
   const session = sessionOf(routes, context, endpoint, undefined);
   if (session === undefined) return;
   if (routes.gateway.isDraining) {
-    answerError(context, draining(), undefined);
+    context.refuseWhileDraining();
     return;
   }
   session.lastSeenAt = performance.now();
@@ -213,14 +234,10 @@ function answerError(context: ExchangeContext, error: unknown, envelope: Envelop
     const { code, message, data } = error;
     context.rpcFault(new RpcFault(code, message, error.rawId ?? rawId, data), 400);
   } else if (error instanceof GatewayError) {
-    context.rpcError(error, rawId, closing(error));
+    context.rpcError(error, rawId);
   } else {
     throw error;
   }
-}
-
-function draining(): StoppedError {
-  return new StoppedError('the gateway is stopping and takes no new requests');
 }
 
 function admitAccept(context: ExchangeContext): boolean {

@@ -40,8 +40,8 @@ export class PostOutlet implements Outlet, Awaited {
       this.#endStream(this.#stream);
       return;
     }
-    // An error names no session: the one that `initialize` has begun ends with it.
-    if (error !== undefined) this.#context.message(statusOf(error), message, retryAfter(error));
+    // EC1. An error names no session: the one that `initialize` has begun ends with it.
+    if (error !== undefined) this.#context.message(200, message, retryAfter(error));
     else {
       const { session } = this;
       const id = session === undefined || session.isEnded ? [] : [['mcp-session-id', session.id] as const];

@@ -7,7 +7,7 @@ import type { Outlet } from '../../../actors/client/outlet.ts';
 import type { GatewayError } from '../../../actors/errors.ts';
 import type { Message } from '../../../actors/jsonrpc/span.ts';
 import type { HttpStream } from '../listener/seam.ts';
-import { statusOf, statusOfCode } from '../status.ts';
+import { statusOfCode } from '../status.ts';
 import { writeEvent } from './event-frame.ts';
 import { type ExchangeContext, retryAfter } from './exchange-context.ts';
 import type { Awaited, Heartbeat, HeartbeatTarget } from './heartbeat.ts';
@@ -60,7 +60,7 @@ export class StatelessOutlet implements Outlet, Awaited, HeartbeatTarget {
     if (http !== undefined) {
       writeEvent(http, HEAD, message);
       http.end();
-    } else if (error !== undefined) this.#context.message(statusOf(error), message, retryAfter(error));
+    } else if (error !== undefined) this.#context.message(200, message, retryAfter(error));
     else this.#context.message(rpcCode === undefined ? 200 : statusOfCode(rpcCode), message);
   }
 

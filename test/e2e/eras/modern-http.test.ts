@@ -589,7 +589,7 @@ function raw(port: number, lines: readonly string[]): Promise<string> {
 }
 
 describe.each(fillings)('bounds and ends over %s', (http) => {
-  test('beyond limits.in_flight a request is refused with 503 and its own id', async () => {
+  test('beyond limits.in_flight a request gets an error with its own id and Retry-After', async () => {
     const gateway = await startGateway({
       http,
       servers: { api: apiServer() },
@@ -600,11 +600,11 @@ describe.each(fillings)('bounds and ends over %s', (http) => {
     const holding = [1, 2].map(() => modern(address, toolCall('hold', { until: held.path })));
     await eventually('both', async () => (await details(gateway.url, 'api')).in_flight === 2);
     const refused = await modern(address, toolCall('echo', {}, { id: '"third"' }));
-    expect(codeOf(refused)).toEqual([503, -32000, 'third']);
+    expect(codeOf(refused)).toEqual([200, -32000, 'third']);
     expect(refused.headers['retry-after']).toBe('1');
     held.open();
     expect((await Promise.all(holding)).map(textOf)).toEqual(['held', 'held']);
-    expect((await modern(address, toolCall('echo'))).status).toBe(200);
+    expect((await modern(address, toolCall('echo'))).json.error).toBeUndefined();
   });
 
   test('clients that listen count as sessions do', async () => {
@@ -618,19 +618,23 @@ describe.each(fillings)('bounds and ends over %s', (http) => {
     const listens = [1, 2].map(() => modernStream(address, listenAsk({ toolsListChanged: true })));
     for (const listen of listens) await listen.opened();
     const refused = await modern(address, listenAsk({ toolsListChanged: true }, { id: '"x"' }));
-    expect(codeOf(refused)).toEqual([503, -32000, 'x']);
-    expect(
-      (
-        await post(
-          address,
-          message('initialize', {
-            protocolVersion: '2025-11-25',
-            capabilities: {},
-            clientInfo: { name: 'c', version: '1' },
-          }),
-        )
-      ).status,
-    ).toBe(503);
+    expect([...codeOf(refused), refused.json.error.data.reason]).toEqual([
+      200,
+      -32000,
+      'x',
+      'ERR_OVERLOADED',
+    ]);
+    expect(refused.headers['retry-after']).toBe('1');
+    const begun = await post(
+      address,
+      message('initialize', {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        clientInfo: { name: 'c', version: '1' },
+      }),
+    );
+    expect([begun.status, begun.json.error.data.reason]).toEqual([200, 'ERR_OVERLOADED']);
+    expect(begun.headers['mcp-session-id']).toBeUndefined();
     listens[0]?.drop();
     await eventually('room', async () => {
       const listen = modernStream(address, listenAsk({ toolsListChanged: true }));
@@ -683,9 +687,10 @@ describe.each(fillings)('bounds and ends over %s', (http) => {
     expect(listens[1]?.messages.at(-1)?.json).toMatchObject({ id: 'l', result: { resultType: 'complete' } });
     const late = await modern(address, toolCall('echo', {}, { id: '"late"' }));
     expect(codeOf(late)).toEqual([503, -32000, 'late']);
+    expect([late.headers.connection, late.headers['retry-after']]).toEqual(['close', '1']);
     held.open();
     expect(textOf(await answered)).toBe('held');
-    expect(codeOf(await lost)).toEqual([503, -32000, 'b']);
+    expect(codeOf(await lost)).toEqual([200, -32000, 'b']);
     await streaming.ended();
     expect(streaming.messages.at(-1)?.json).toMatchObject({ id: 'c', error: { code: -32000 } });
     expect(await exited).toBe(0);

@@ -30,6 +30,9 @@ const guarded: [string, string, Ask?][] = [
   ['GET', '/mcp'],
   ['DELETE', '/mcp'],
   ['POST', '/mcp/api', { headers: json, body: message('ping') }],
+  ['GET', '/mcp/api'],
+  ['POST', '/mcp/@part', { headers: json, body: message('ping') }],
+  ['PUT', '/mcp'],
   ['POST', '/rpc', { headers: { ...json, 'x-mcp-server': 'api' }, body: call('echo') }],
   ['GET', '/stats'],
   ['POST', '/admin/reload'],
@@ -38,6 +41,12 @@ const guarded: [string, string, Ask?][] = [
   ['OPTIONS', '/servers'],
 ];
 const everywhere = [['GET', '/health'] as [string, string, Ask?], ...guarded];
+
+/** Body of a refused request: at MCP addresses a JSON-RPC error, elsewhere the words of the contract. */
+const refusal = (path: string, error: string, message: unknown, more: object = {}) =>
+  /^\/mcp(\/|$)/.test(path)
+    ? { jsonrpc: '2.0', id: null, error: { code: -32600, message } }
+    : { error, message, ...more };
 
 const with_ = (given: Ask | undefined, method: string, headers: Readonly<Record<string, string>>): Ask => ({
   ...given,
@@ -60,7 +69,9 @@ describe.each(fillings)('a gateway with a key on %s', (http) => {
   test.each(guarded)('%s %s without a key is 401, word for word', async (method, path, given) => {
     const answer = await ask(gateway.url + path, with_(given, method, {}));
     expect(answer.status).toBe(401);
-    if (method !== 'HEAD') expect(answer.text).toBe('{"error":"Unauthorized","message":"API key required"}');
+    if (method !== 'HEAD')
+      expect(answer.text).toBe(JSON.stringify(refusal(path, 'Unauthorized', 'API key required')));
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
     expect(answer.headers['content-type']).toBe('application/json');
   });
 
@@ -68,7 +79,8 @@ describe.each(fillings)('a gateway with a key on %s', (http) => {
     for (const headers of [{ authorization: 'Bearer wrong' }, { 'x-api-key': 'wrong' }]) {
       const answer = await ask(gateway.url + path, with_(given, method, headers as Record<string, string>));
       expect(answer.status).toBe(403);
-      if (method !== 'HEAD') expect(answer.text).toBe('{"error":"Forbidden","message":"Invalid API key"}');
+      if (method !== 'HEAD')
+        expect(answer.text).toBe(JSON.stringify(refusal(path, 'Forbidden', 'Invalid API key')));
     }
   });
 
@@ -184,11 +196,11 @@ describe.each(fillings)('a loopback gateway on %s', (http) => {
       }
       expect([host, answer.status]).toEqual([host, 403]);
       if (method !== 'HEAD')
-        expect(answer.json).toEqual({
-          error: 'Forbidden',
-          message: expect.stringMatching(/Host.*allowed_hosts/),
-          request_id: answer.headers['x-request-id'],
-        });
+        expect(answer.json).toEqual(
+          refusal(path, 'Forbidden', expect.stringMatching(/Host.*allowed_hosts/), {
+            request_id: answer.headers['x-request-id'],
+          }),
+        );
     }
   });
 
@@ -213,6 +225,12 @@ describe.each(fillings)('a loopback gateway on %s', (http) => {
       const answer = await ask(gateway.url + path, with_(given, method, { origin }));
       expect([origin, answer.status]).toEqual([origin, 403]);
       expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+      if (method !== 'HEAD')
+        expect(answer.json).toEqual(
+          refusal(path, 'Forbidden', expect.stringMatching(/Origin.*allowed_origins/), {
+            request_id: answer.headers['x-request-id'],
+          }),
+        );
     }
   });
 

@@ -77,7 +77,7 @@ describe('a message beyond limits.message_bytes', () => {
       session.call('big', { bytes: 3 * MIB }, { id: 5 }),
       session.call('big', { bytes: MIB }, { id: 5 }),
     ]);
-    expect(big.status).toBe(502);
+    expect([big.status, big.reason]).toEqual([200, 'ERR_MESSAGE_TOO_LARGE']);
     expect(big.messages).toHaveLength(1);
     expect(big.messages[0]?.id).toBe(5);
     expect(big.error?.message).toMatch(/limits\.message_bytes/);
@@ -120,10 +120,10 @@ describe('a message beyond limits.message_bytes', () => {
   it('exactly at the limit passes', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') }, settings });
     const session = await RawSession.open(url, '/mcp/echo');
-    const atLimit = async (bytes: number) => (await session.call('big', { bytes }, { id: 1 })).status;
+    const atLimit = async (bytes: number) => (await session.call('big', { bytes }, { id: 1 })).reason;
     // The wrapping around the result, with the gateway's own id on the link, takes fewer than 60 bytes.
-    expect(await atLimit(2 * MIB - 60)).toBe(200);
-    expect(await atLimit(2 * MIB)).toBe(502);
+    expect(await atLimit(2 * MIB - 60)).toBeUndefined();
+    expect(await atLimit(2 * MIB)).toBe('ERR_MESSAGE_TOO_LARGE');
   });
 
   it('from a client is 413, and its session lives', async () => {

@@ -29,7 +29,7 @@ const cancelledOf = async (session: RawSession) =>
 
 describe.concurrent('a call that is not answered', () => {
   it.each(['/mcp/echo', '/mcp', '/rpc'])(
-    'at %s ends with HTTP 504 and a JSON-RPC error, and the server is told',
+    'at %s ends with a JSON-RPC error, and the server is told; only /rpc answers 504',
     async (path) => {
       const { url } = await startWithin(times);
       const session = await RawSession.open(url, path === '/rpc' ? '/mcp' : path);
@@ -41,7 +41,7 @@ describe.concurrent('a call that is not answered', () => {
           ? await callOnce(url, 'echo', 'hang', { label: 'lost' })
           : await session.call(name, { label: 'lost' }, { id: 'mine' });
       const ms = performance.now() - askedAt;
-      expect(answer.status).toBe(504);
+      expect(answer.status).toBe(path === '/rpc' ? 504 : 200);
       expect(String(answer.headers['content-type'])).toMatch(/^application\/json/);
       expect(answer.messages[0]?.id).toBe(path === '/rpc' ? 1 : 'mine');
       expect(answer.error).toMatchObject({ code: -32001, data: { server: 'echo' } });
@@ -63,7 +63,7 @@ describe.concurrent('a call that is not answered', () => {
     expect(answer.text).toBe('{"steps":9,"label":"long"}');
     expect(answer.messages).toHaveLength(10);
     // The same without asking for progress has only the plain time.
-    expect((await session.call('count', args)).status).toBe(504);
+    expect((await session.call('count', args)).reason).toBe('ERR_DEADLINE');
   });
 
   it('ends at max_request_seconds whatever progress it makes, with the error on its stream', async () => {
@@ -97,7 +97,7 @@ describe.concurrent('a call that is not answered', () => {
   it('that is answered too late reaches nobody, not even the next call of the same id', async () => {
     const { url } = await startWithin(wide);
     const session = await RawSession.open(url, '/mcp/echo');
-    expect((await session.call('wait', { ms: 3500 }, { id: 1 })).status).toBe(504);
+    expect((await session.call('wait', { ms: 3500 }, { id: 1 })).reason).toBe('ERR_DEADLINE');
     const next = await session.call('count', { steps: 1, every_ms: 1000, label: 'next' }, { id: 1 });
     expect(next.text).toBe('{"steps":1,"label":"next"}');
   });
@@ -110,7 +110,8 @@ describe.concurrent('a call that is not answered', () => {
     await until('the call', async () => (await details(url, 'echo')).in_flight === 1);
     expect(await session.end()).toBe(204);
     const answer = await hanging;
-    expect([answer.status, answer.messages[0]?.id]).toEqual([404, 9]);
+    expect([answer.status, answer.messages[0]?.id, answer.reason]).toEqual([200, 9, 'ERR_SESSION_GONE']);
+    expect((await session.request('ping')).status).toBe(404);
     await until('the end of the process', () => !isAlive(pid));
     expect((await stats(url)).requests.in_flight).toBe(0);
   });
@@ -127,7 +128,8 @@ describe.concurrent('a call that is not answered', () => {
     for (let number = 0; number < 20; number += 1)
       expect((await session.call('echo', { number })).text).toBe(`{"number":${number}}`);
     expect(ended).toBe(0);
-    for (const answer of await Promise.all(hanging)) expect(answer.status).toBe(504);
+    for (const { status, reason } of await Promise.all(hanging))
+      expect([status, reason]).toEqual([200, 'ERR_DEADLINE']);
     expect((await stats(url)).requests.in_flight).toBe(0);
     expect(text()).not.toMatch(signsOfBugs);
   });

@@ -95,7 +95,7 @@ describe.each(fillings)('a gateway that takes tokens, on %s', (http) => {
     ];
     for (const [headers, status, text] of cases) {
       const answer = await ask(`${gateway.url}/mcp`, { method: 'POST', headers, body: message('ping') });
-      expect([answer.status, answer.json.message]).toEqual([status, text]);
+      expect([answer.status, answer.json.error.message]).toEqual([status, text]);
       if (status === 401) expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
     }
     const [challenge] = [await ask(`${gateway.url}/servers`, { headers: { authorization: 'Bearer a.b.c' } })];
@@ -189,8 +189,12 @@ test('where the identity provider is away a request is to come again, and the ke
   });
   const headers = { authorization: `Bearer ${await provider.token(key)}` };
   const answer = await ask(`${gateway.url}/servers`, { headers });
-  expect([answer.status, answer.json.message]).toEqual([503, expect.stringContaining('answered 502')]);
+  const why = expect.stringContaining('answered 502');
+  expect([answer.status, answer.json.message]).toEqual([503, why]);
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  const atMcp = await post(`${gateway.url}/mcp`, message('ping'), headers);
+  expect([atMcp.status, atMcp.json.error]).toEqual([503, { code: -32000, message: why }]);
+  expect(Number(atMcp.headers['retry-after'])).toBeGreaterThan(0);
   expect((await ask(`${gateway.url}/servers`, { headers: withKey })).status).toBe(200);
   provider.instead = undefined;
   await eventually('the provider to be asked again', async () => {

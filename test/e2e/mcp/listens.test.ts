@@ -418,7 +418,7 @@ describe.concurrent('the gateway ends a listen', () => {
     await eventually('the start', async () => (await details(own.url, 'it')).state === 'starting');
     expect(await own.stop()).toBe(0);
     const answer = await waiting;
-    expect([answer.status, answer.json.id, answer.json.error.data.reason]).toEqual([503, 'w', 'ERR_STOPPED']);
+    expect([answer.status, answer.json.id, answer.json.error.data.reason]).toEqual([200, 'w', 'ERR_STOPPED']);
   });
 
   test('with an error when its server cannot be started', async () => {
@@ -427,7 +427,7 @@ describe.concurrent('the gateway ends a listen', () => {
       servers: { it: { command: process.execPath, args, restart: { intensity: 0 } } },
     });
     const answer = await modern(`${own.url}/mcp/it`, listenAsk({ toolsListChanged: true }, { id: '"w"' }));
-    expect([answer.status, answer.json.id, answer.json.error.code]).toEqual([503, 'w', -32000]);
+    expect([answer.status, answer.json.id, answer.json.error.code]).toEqual([200, 'w', -32000]);
     expect((await modern(`${own.url}/mcp/nobody`, listenAsk({}))).status).toBe(404);
   });
 });

@@ -78,7 +78,7 @@ describe('the process of a session', () => {
     const [ann, bob] = [await open('own'), await open('own')];
     const [first, second] = [await pidOf(ann), await pidOf(bob)];
     const crash = await ann.call('exit');
-    expect(crash.status).toBe(502);
+    expect([crash.status, crash.reason]).toEqual([200, 'ERR_CONNECTION_LOST']);
     await gone(first);
     const after = await ann.call('echo');
     expect(after.status).toBe(404);
@@ -99,7 +99,7 @@ describe('the process of a session', () => {
       await pidOf(ann, 'second__stats'),
     ];
     expect(new Set([first, second, other]).size).toBe(3);
-    expect((await ann.call('own__exit')).status).toBe(502);
+    expect((await ann.call('own__exit')).reason).toBe('ERR_CONNECTION_LOST');
     const fresh = await pidOf(ann, 'own__stats');
     expect(fresh).not.toBe(first);
     expect(await pidOf(ann, 'second__stats')).toBe(other);
@@ -153,7 +153,7 @@ describe('the process of a session', () => {
     await gone(kept);
   });
 
-  test('makes room at pool.max for a newer one when it is the longest idle; 503 when none is idle', async () => {
+  test('makes room at pool.max for a newer one when it is the longest idle; an error when none is idle', async () => {
     const [first, second] = [await open('narrow'), await open('narrow')];
     const [firstPid, secondPid] = [await pidOf(first), await pidOf(second)];
     expect(await pidOf(first)).toBe(firstPid);
@@ -168,7 +168,7 @@ describe('the process of a session', () => {
     await eventually('the call', async () => (await details(gateway.url, 'narrow')).in_flight === 1);
     const fourth = await open('narrow');
     const refused = await fourth.call('echo');
-    expect(refused.status).toBe(503);
+    expect(refused.reason).toBe('ERR_UNAVAILABLE');
     expect(refused.headers['retry-after']).toBe('1');
     expect(refused.error?.message).toContain('pool.max');
     expect((await slow).status).toBe(200);

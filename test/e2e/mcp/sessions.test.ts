@@ -175,19 +175,20 @@ describe.each(fillings)('sessions on %s', (http) => {
 
   test('an initialize at a server that cannot start is refused, with no session left over', async () => {
     const before = (await ask(`${url}/stats`)).json.sessions;
-    for (const [id, status] of [
-      ['off', 503],
-      ['broken', 503],
-    ] as const) {
+    for (const id of ['off', 'broken']) {
       const answer = await post(`${url}/mcp/${id}`, message('initialize', introduction('2025-11-25'), 'i'));
-      expect([id, answer.status, answer.json.id]).toEqual([id, status, 'i']);
+      expect([id, answer.status, answer.json.id]).toEqual([id, 200, 'i']);
+      expect(answer.json.error).toMatchObject({
+        code: -32000,
+        data: { reason: 'ERR_UNAVAILABLE', server: id },
+      });
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
       expect(answer.headers['mcp-session-id']).toBeUndefined();
     }
     expect((await ask(`${url}/stats`)).json.sessions).toBe(before);
   });
 
-  test('an ended session ends the call in flight with 404, and its own process', async () => {
+  test('an ended session ends the call in flight with an error, and its own process; the next one is 404', async () => {
     const session = await initialize(`${url}/mcp/own`);
     const pid = (await post(`${url}/mcp/own`, call('pid'), session)).json.result.content[0].text;
     const held = latch();
@@ -195,7 +196,8 @@ describe.each(fillings)('sessions on %s', (http) => {
     await eventually('the call', async () => (await ask(`${url}/servers/own`)).json.in_flight === 1);
     await ask(`${url}/mcp/own`, { method: 'DELETE', headers: session });
     const answer = await pending;
-    expect([answer.status, answer.json.id]).toEqual([404, 'h']);
+    expect([answer.status, answer.json.id, answer.json.error.code]).toEqual([200, 'h', -32001]);
+    expect((await post(`${url}/mcp/own`, call('pid'), session)).status).toBe(404);
     await eventually('the end of the process', () => {
       try {
         process.kill(Number(pid), 0);
@@ -261,20 +263,22 @@ describe.each(fillings)('idle and many sessions on %s', (http) => {
     await gateway.stop();
   });
 
-  test('beyond limits.sessions a new one is 503 with Retry-After, and the others live on (K1)', async () => {
+  test('beyond limits.sessions a new one gets an error with Retry-After, and the others live on (K1)', async () => {
     const gateway = await startGateway({ http, settings: { limits: { sessions: 2 } }, servers: {} });
     const first = await initialize(`${gateway.url}/mcp`);
     await initialize(`${gateway.url}/mcp`);
     const answer = await post(`${gateway.url}/mcp`, message('initialize', introduction('2025-11-25')));
-    expect(answer.status).toBe(503);
+    expect([answer.status, answer.json.error.data.reason]).toEqual([200, 'ERR_OVERLOADED']);
+    expect(answer.json.error.message).toContain('limits.sessions');
+    expect(answer.headers['mcp-session-id']).toBeUndefined();
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
-    expect((await post(`${gateway.url}/mcp`, message('ping'), first)).status).toBe(200);
+    expect((await post(`${gateway.url}/mcp`, message('ping'), first)).json.result).toEqual({});
     await ask(`${gateway.url}/mcp`, { method: 'DELETE', headers: first });
     await initialize(`${gateway.url}/mcp`);
     await gateway.stop();
   });
 
-  test('beyond limits.in_flight a request is 503 with Retry-After at once (PL1)', async () => {
+  test('beyond limits.in_flight a request gets an error with Retry-After at once (PL1)', async () => {
     const gateway = await startGateway({
       http,
       settings: { limits: { in_flight: 1 } },
@@ -286,10 +290,11 @@ describe.each(fillings)('idle and many sessions on %s', (http) => {
     const pending = post(address, call('hold', { until: held.path }), session);
     await eventually('the call', async () => (await ask(`${gateway.url}/servers/api`)).json.in_flight === 1);
     const answer = await post(address, call('echo'), session);
-    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
+    expect([answer.status, answer.headers['retry-after']]).toEqual([200, '1']);
+    expect(answer.json.error.data.reason).toBe('ERR_OVERLOADED');
     held.open();
-    expect((await pending).status).toBe(200);
-    expect((await post(address, call('echo'), session)).status).toBe(200);
+    expect((await pending).json.error).toBeUndefined();
+    expect((await post(address, call('echo'), session)).json.error).toBeUndefined();
     await gateway.stop();
   });
 

@@ -115,7 +115,7 @@ describe.concurrent('idleness and health', () => {
     ];
     const [pid, otherPid] = [(await frozen.call('pid')).text, (await other.call('pid')).text];
     process.kill(Number(pid), 'SIGSTOP');
-    expect((await frozen.call('echo')).status).toBe(502);
+    expect((await frozen.call('echo')).reason).toBe('ERR_CONNECTION_LOST');
     await until('the end of the process', () => !isAlive(Number(pid)));
     expect((await other.call('pid')).text).toBe(otherPid);
     expect((await details(url, 'echo')).restarts).toBe(0);

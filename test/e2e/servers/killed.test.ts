@@ -128,14 +128,14 @@ describe('a server that is killed again and again', () => {
     expect(refused.error?.data).toMatchObject({ server: 'echo' });
     const session = await RawSession.open(url, '/mcp/echo');
     const inSession = await session.call('pid');
-    expect([inSession.status, inSession.headers['retry-after']]).toEqual([
-      503,
+    expect([inSession.reason, inSession.headers['retry-after']]).toEqual([
+      'ERR_UNAVAILABLE',
       expect.stringMatching(/^[1-6]$/),
     ]);
     expect((await callOnce(url, 'other', 'echo', { well: true })).text).toBe('{"well":true}');
     const back = await until('the end of the park', async () => {
       const answer = await session.call('echo', { back: true });
-      return answer.status === 503 ? undefined : answer;
+      return answer.error === undefined ? answer : undefined;
     });
     expect(back.text).toBe('{"back":true}');
     expect(await details(url, 'echo')).toMatchObject({ state: 'running', next_retry_at: null });

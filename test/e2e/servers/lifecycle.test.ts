@@ -87,6 +87,12 @@ describe.each(fillings)('the end on %s', (http) => {
         expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
         expect(answer.text).toMatch(/stopping/);
       }
+      expect(refused.map(({ json }) => json.error.data?.reason)).toEqual([
+        ...Array(4).fill('ERR_STOPPED'),
+        undefined,
+        undefined,
+      ]);
+      expect(refused.slice(0, 4).map(({ json }) => json.id)).toEqual([1, 1, 1, null]);
       kept.write(
         `POST /rpc HTTP/1.1\r\nHost: localhost\r\nX-MCP-Server: api\r\nContent-Type: application/json\r\nContent-Length: ${call('echo').length}\r\n\r\n${call('echo')}`,
       );
@@ -130,13 +136,14 @@ describe.each(fillings)('the end on %s', (http) => {
     const pending = [
       post(address, call('hold', { until: path }, 'late'), session),
       rpc(gateway.url, 'api', call('hold', { until: path }, 'late')),
-    ];
+    ] as const;
     await eventually('the calls', async () => (await inFlight(gateway)) === 2);
     const pid = (await ask(`${gateway.url}/servers/api`)).json.pids[0];
     const since = Date.now();
     const ended = gateway.stop();
-    for (const answer of await Promise.all(pending)) {
-      expect(answer.status).toBe(503);
+    const answers = await Promise.all(pending);
+    expect(answers.map(({ status }) => status)).toEqual([200, 503]);
+    for (const answer of answers) {
       expect(answer.json).toMatchObject({ id: 'late', error: { message: expect.stringMatching(/stopped/) } });
     }
     expect(await ended).toBe(0);

@@ -110,10 +110,10 @@ describe('more calls than there is room for', () => {
     const busy = Array.from({ length: 3 }, () => session.call('wait', { ms: 1000 }));
     await until('three calls', async () => (await details(url, 'echo')).in_flight === 3);
     const refused = await session.call('pid');
-    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
-    expect((await Promise.all(busy)).every(({ status }) => status === 200)).toBe(true);
+    expect([refused.reason, refused.headers['retry-after']]).toEqual(['ERR_OVERLOADED', '1']);
+    expect((await Promise.all(busy)).every(({ error }) => error === undefined)).toBe(true);
     const second = await RawSession.open(url, '/mcp');
-    await expect(RawSession.open(url, '/mcp')).rejects.toThrow(/503.*limits\.sessions/s);
+    await expect(RawSession.open(url, '/mcp')).rejects.toThrow(/200.*limits\.sessions/s);
     await second.end();
     await RawSession.open(url, '/mcp');
     expect((await json(`${url}/health`)).status).toBe(200);

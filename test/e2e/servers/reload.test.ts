@@ -236,16 +236,15 @@ describe.each(fillings)('a reload on %s', (http) => {
     expect((await ask(`${url}/servers`)).json.servers).toHaveLength(3);
   });
 
-  test('a server that is switched off ends and answers 503; switched on again it serves', async () => {
+  test('a server that is switched off ends and answers with an error; switched on again it serves', async () => {
     const pid = Number(textOf(await rpc(url, 'kept', call('pid'))));
     gateway.writeCatalog({ kept: { ...kept, enabled: false }, changing: old, doomed });
     expect((await reload()).json.changed).toEqual(['kept']);
     const answer = await rpc(url, 'kept', call('echo'));
     expect(answer.status).toBe(503);
     expect(answer.json.error.message).toMatch(/switched off/);
-    expect((await post(`${url}/mcp/kept`, message('initialize', introduction('2025-11-25')))).status).toBe(
-      503,
-    );
+    const refused = await post(`${url}/mcp/kept`, message('initialize', introduction('2025-11-25')));
+    expect([refused.status, refused.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
     await eventually('the end of its process', () => {
       try {
         return !process.kill(pid, 0);

@@ -4,9 +4,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Member } from '../../../../actors/cluster/cluster.ts';
+import { readClientMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import type { ConnectionUser, HttpConnection } from '../../../../actors/upstream/http/http-connection.ts';
 import { ResponseHead } from '../../../../actors/upstream/http/response-head.ts';
-import type { HttpReply, HttpRequest, HttpStream } from '../../../../src/http/listener/seam.ts';
+import type { HeaderList, HttpReply, HttpRequest, HttpStream } from '../../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../../src/http/mcp/exchange-context.ts';
 import type { Asked } from '../../../../src/http/nodes/elsewhere.ts';
 import { Forwards, type ForwardsOptions } from '../../../../src/http/nodes/forwards.ts';
@@ -16,6 +17,7 @@ const IN_FLIGHT = 6;
 const STREAMS = 4;
 const NODES = ['a', 'b', 'c'];
 const CHUNK = Buffer.from('a piece of an answer');
+const ping = readClientMessage(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}'));
 
 /** What its owner answers. */
 const heads = {
@@ -90,7 +92,7 @@ type LineStep =
 
 /** A client, as the seam shows it (HS1). */
 class Client {
-  /** What it was told in the end: a status, a stream that was ended or cut, or that nobody has it. */
+  /** Its answers: a status, with the reason of an error of this node; a stream that ended or was cut; or `gone`. */
   readonly told: string[] = [];
   hasLeft = false;
   isReading = true;
@@ -100,7 +102,10 @@ class Client {
 
   reply(): HttpReply {
     return {
-      send: (status: number) => this.told.push(String(status)),
+      send: (status: number, _headers: HeaderList, body: Uint8Array) => {
+        const [, reason] = /"reason":"(\w+)"/.exec(Buffer.from(body).toString()) ?? [];
+        this.told.push(reason === undefined ? String(status) : `${status} ${reason}`);
+      },
       stream: (status: number): HttpStream => {
         this.#status = status;
         return {
@@ -174,10 +179,12 @@ function nodes() {
         query: '',
         headers: { 'mcp-session-id': node },
       } as unknown as HttpRequest;
+      const context = new ExchangeContext(request, client.reply());
+      context.isMcp = true;
       const asked: Asked = {
-        context: new ExchangeContext(request, client.reply()),
-        envelope: undefined,
-        body: isListening ? undefined : Buffer.from('{}'),
+        context,
+        envelope: isListening ? undefined : ping,
+        body: isListening ? undefined : ping.bytes,
         gone: () => client.told.push('gone'),
       };
       const before = lines.length;
@@ -238,7 +245,7 @@ function take(cluster: Cluster, now: Step): void {
 const isOpen = ({ client }: Exchange) => !client.isOver;
 
 function check({ exchanges, peers }: Cluster): void {
-  for (const { client, line } of exchanges) {
+  for (const { client, line, isListening } of exchanges) {
     expect(client.told.length, `${client.told}`).toBeLessThanOrEqual(client.hasLeft ? 0 : 1);
     const [told] = client.told;
     // Nothing more is wanted of an owner whose client has what it gets; and a client waits for nobody who has ended.
@@ -246,7 +253,10 @@ function check({ exchanges, peers }: Cluster): void {
     expect(line?.wasTakenFromAnother ?? false).toBe(false);
     if (told?.endsWith('200')) expect(line?.hasEnded).toBe(true);
     // What may have been carried out is not said to be gone, and what was not sent is not said to have been.
-    if (told === '502') expect(line?.isConnected).toBe(true);
+    if (told?.endsWith(' ERR_CONNECTION_LOST')) expect(line?.isConnected).toBe(true);
+    // An accepted request gets each error with status 200; a stream that cannot be opened is refused.
+    const [status, reason] = told?.split(' ERR_') ?? [];
+    if (reason !== undefined) expect(status === '200').toBe(!isListening);
     if (told === 'gone') expect(!line?.isConnected || line.answer === 'instance').toBe(true);
   }
   for (const isListening of [false, true]) {

@@ -1,0 +1,178 @@
+// Failed requests at the MCP addresses, over raw HTTP in both eras and by the clients of both SDKs: an accepted request is
+// answered with status 200 and a JSON-RPC error, and its session lives on. Only /rpc has statuses for such errors.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, ask, BOTH, initialize, message, post } from '../../fixtures/clients/api-client.ts';
+import { errorOf } from '../../fixtures/clients/mcp-client.ts';
+import { modern, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { callOnce, RawSession } from '../../fixtures/clients/raw-session.ts';
+import { connectReal } from '../../fixtures/clients/real-clients.ts';
+import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { answerJson, idOf, LocalServer, methodOf, result } from '../../fixtures/remote/local-server.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
+
+/** Server, tool, arguments, and the reason of the error. */
+const failures = [
+  ['bad', 'crash', {}, 'ERR_CONNECTION_LOST'],
+  ['bad', 'hang', {}, 'ERR_DEADLINE'],
+  ['bad', 'big', { bytes: 200_000 }, 'ERR_MESSAGE_TOO_LARGE'],
+  ['remote', 'status', { status: 413 }, 'ERR_UPSTREAM_PROTOCOL'],
+  ['remote', 'status', { status: 500 }, 'ERR_UPSTREAM_PROTOCOL'],
+  ['remote', 'status', { status: 503 }, 'ERR_UPSTREAM_PROTOCOL'],
+] as const;
+
+const restart = { intensity: 1_000, min_backoff_ms: 10, max_backoff_seconds: 1 };
+const neverStarts = { restart: { intensity: 0 } };
+const addresses = ['/mcp/:id', '/mcp', '/mcp/@part'] as const;
+
+/** The address for a server, and the name of its tool there. */
+function at(address: string, server: string, tool: string): [path: string, name: string] {
+  return address === '/mcp/:id' ? [`/mcp/${server}`, tool] : [address, `${server}__${tool}`];
+}
+
+function remoteServer(): Promise<LocalServer> {
+  const introduction = {
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'remote', version: '1' },
+  };
+  const tools = ['echo', 'status'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+  return LocalServer.start(({ req, res, body }) => {
+    if (req.method !== 'POST') return void res.writeHead(405).end();
+    if (idOf(body) === undefined) return void res.writeHead(202).end();
+    if (methodOf(body) === 'initialize') return answerJson(res, result(body, introduction));
+    if (methodOf(body) === 'tools/list') return answerJson(res, result(body, { tools }));
+    if (methodOf(body) !== 'tools/call') return answerJson(res, result(body));
+    const { status } = JSON.parse(body).params.arguments;
+    if (status === undefined) answerJson(res, result(body, { content: [{ type: 'text', text: 'fine' }] }));
+    else res.writeHead(status).end('too much of it');
+  });
+}
+
+let remote: LocalServer;
+beforeAll(async () => {
+  remote = await remoteServer();
+});
+afterAll(() => remote.close());
+
+describe.each(fillings)('over %s', (http) => {
+  let gateway: GatewayProcess;
+  beforeAll(async () => {
+    gateway = await startGateway({
+      http,
+      settings: {
+        profiles: { part: { servers: ['good', 'bad', 'remote'] } },
+        limits: { message_bytes: 100_000, body_bytes: 100_000 },
+      },
+      servers: {
+        good: fault('echo'),
+        bad: fault('echo', { request_timeout_seconds: 1, restart }),
+        remote: { url: remote.url().href, era: 'legacy', restart },
+        dead: fault('exits-at-once', neverStarts),
+        late: fault('hangs-at-initialize', { start_timeout_seconds: 1, ...neverStarts }),
+        off: fault('echo', { enabled: false }),
+      },
+    });
+  });
+
+  describe.each(addresses)('at %s', (address) => {
+    test.each(failures)('a session outlives %s__%s %j (EC1)', async (server, tool, args, reason) => {
+      const [path, name] = at(address, server, tool);
+      const session = await RawSession.open(gateway.url, path);
+      const failed = await session.call(name, args, { id: 'mine' });
+      expect([failed.status, failed.reason, failed.messages[0]?.id]).toEqual([200, reason, 'mine']);
+      expect(failed.headers['content-type']).toBe('application/json');
+      const [, echo] = at(address, address === '/mcp/:id' ? server : 'good', 'echo');
+      const next = await session.call(echo, {});
+      expect([next.status, next.error]).toEqual([200, undefined]);
+    });
+
+    test.each(failures)('a stateless %s__%s %j ends with an error', async (server, tool, args, reason) => {
+      const [path, name] = at(address, server, tool);
+      const failed = await modern(gateway.url + path, toolCall(name, args, { id: '"mine"' }));
+      expect([failed.status, failed.json.error.data.reason, failed.json.id]).toEqual([200, reason, 'mine']);
+    });
+  });
+
+  test.each([
+    ['crash', {}, 502],
+    ['hang', {}, 504],
+    ['big', { bytes: 200_000 }, 502],
+  ])('at /rpc bad__%s has its status', async (tool, args, status) => {
+    expect((await callOnce(gateway.url, 'bad', tool, args)).status).toBe(status);
+  });
+
+  test.each(['dead', 'late', 'off'])('a server that is %s is an error of each first request', async (id) => {
+    const begun = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
+    const found = await modern(`${gateway.url}/mcp/${id}`, { method: 'server/discover', id: '"i"' });
+    for (const { status, headers, json } of [begun, found]) {
+      expect([status, json.id, json.error.code]).toEqual([200, 'i', -32000]);
+      expect(json.error.message.length).toBeGreaterThan(20);
+      expect(headers['mcp-session-id']).toBeUndefined();
+    }
+    // A request that comes while the server is parked learns when to come again.
+    const parked = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
+    expect([parked.status, parked.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
+    expect(Number(parked.headers['retry-after'])).toBeGreaterThan(0);
+  });
+
+  test.each(['v1', 'v2 legacy', 'v2 modern', 'v2 auto'] as const)(
+    'a client of SDK %s reads the reason and goes on',
+    async (kind) => {
+      const client = await connectReal(kind, { url: `${gateway.url}/mcp` });
+      await client.listTools();
+      for (const [tool, why] of [
+        ['crash', /exited with code 3/],
+        ['hang', /timed out after 1 s/],
+      ] as const) {
+        const error = await errorOf(client.call(`bad__${tool}`));
+        expect(error.code).toBe(-32000 - Number(tool === 'hang'));
+        expect(error.message).toMatch(why);
+      }
+      expect((await client.call('good__echo', { n: 1 })).content).toEqual([
+        { type: 'text', text: '{"n":1}' },
+      ]);
+      const refused = await errorOf(connectReal(kind, { url: `${gateway.url}/mcp/off` }));
+      // A client that insists on the modern era takes any error of `server/discover` for the lack of that era.
+      expect(refused.message).toMatch(kind === 'v2 modern' ? /did not offer/ : /off is switched off/);
+    },
+  );
+
+  test('a request that is not accepted has a status, and a JSON-RPC error as its body', async () => {
+    const mcp = `${gateway.url}/mcp`;
+    const session = await initialize(mcp);
+    const json = { 'content-type': 'application/json', accept: BOTH };
+    const large = message('tools/list', { x: 'x'.repeat(100_000) });
+    const refused: [number, Promise<Answer>][] = [
+      [400, post(mcp, '{"jsonrpc":', session)],
+      [400, post(mcp, message('ping'))],
+      [400, post(mcp, message('ping'), { ...session, 'mcp-protocol-version': '1.0' })],
+      [400, post(mcp, message('ping'), { ...session, 'mcp-method': 'tools/list' })],
+      [404, post(mcp, message('ping'), { 'mcp-session-id': 'unknown' })],
+      [404, post(`${mcp}/unknown`, message('ping'), session)],
+      [404, post(`${mcp}/@unknown`, message('ping'), session)],
+      [405, ask(mcp, { method: 'PUT', headers: json })],
+      [405, ask(`${mcp}/good`, { headers: { 'mcp-protocol-version': '2026-07-28' } })],
+      [406, ask(mcp, { method: 'POST', headers: { ...json, accept: 'text/html' }, body: message('ping') })],
+      [413, post(mcp, large, session)],
+      [415, ask(mcp, { method: 'POST', headers: { ...session, accept: BOTH }, body: message('ping') })],
+    ];
+    for (const [status, asked] of refused) {
+      const answer = await asked;
+      expect([answer.status, answer.headers['content-type']]).toEqual([status, 'application/json']);
+      expect(answer.json).toMatchObject({
+        jsonrpc: '2.0',
+        error: { code: expect.any(Number), message: expect.any(String) },
+      });
+      expect(answer.json).toHaveProperty('id');
+    }
+    expect((await post(mcp, message('ping'), session)).json.result).toEqual({});
+  });
+});
+
+const introduction = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'failed-requests', version: '1' },
+};
