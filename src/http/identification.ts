@@ -35,7 +35,7 @@ export class Identification {
   }
 }
 
-/** Refuses a sender: a JSON-RPC error at an MCP address, elsewhere the body of the contract ("Authentication"). */
+/** Refuses a sender: a JSON-RPC error on MCP routes, otherwise the body of the contract ("Authentication"). */
 export function refuse(context: ExchangeContext, refusal: Refusal): void {
   const { refused, why: message, retryAfterSeconds = 1 } = refusal;
   const status = statusOfRefusal(refused);

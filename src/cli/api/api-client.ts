@@ -27,6 +27,8 @@ export interface ApiResponse {
 }
 
 interface ErrorBody {
+  /** Object in the JSON-RPC errors of MCP addresses. */
+  readonly error?: unknown;
   readonly message?: unknown;
   readonly stderr?: unknown;
   readonly problems?: unknown;
@@ -179,7 +181,8 @@ export class ApiClient {
     const { status, body } = answer;
     const { address } = this;
     const { key, url } = this.#target;
-    const { message, stderr, problems } = (body ?? {}) as ErrorBody;
+    const { error, stderr, problems, ...plain } = (body ?? {}) as ErrorBody;
+    const { message } = typeof error === 'object' ? ((error ?? {}) as ErrorBody) : plain;
     const hint = status === 404 ? hintForMcp(url) : '';
     if (typeof message !== 'string') {
       const text = `${address} answered ${status}, but not as a gateway does`;

@@ -220,8 +220,11 @@ function toldFetch(api: ApiClient): FetchLike {
       | { error?: { message?: unknown; code?: unknown; data?: unknown } }
       | undefined;
     const { message, code, data } = typeof body?.error === 'object' ? (body.error ?? {}) : {};
-    if (typeof message === 'string') throw new McpRefusal(message, Number(code), data);
-    throw api.refusal({ status: response.status, text, body });
+    const { status } = response;
+    // The API client explains problems with the key.
+    if (typeof message === 'string' && status !== 401 && status !== 403)
+      throw new McpRefusal(message, Number(code), data);
+    throw api.refusal({ status, text, body });
   };
 }
 

@@ -1,8 +1,8 @@
 // The context of one HTTP request for its route, and the ways in which a route answers: JSON, an error body, or a JSON-
 // RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
 //
-// EC1  at an MCP address every error is a JSON-RPC message, and an accepted request is answered with status 200. Python clients
-//      of SDK 1.x close their session on any other status but 404, and never read its body.
+// EC1  MCP addresses return every error as a JSON-RPC message, and answer an accepted request with status 200. Python clients
+//      on SDK 1.x close the session on any other status except 404 and never read the body.
 
 import { GatewayError, OverloadedError, StoppedError } from '../../../actors/errors.ts';
 import { errorMessage } from '../../../actors/jsonrpc/compose.ts';
@@ -29,7 +29,7 @@ export class ExchangeContext {
   principal: Principal = anonymous;
   /** Another node has passed it on, and it goes no further. */
   isFromNode = false;
-  /** Whether the path is an MCP address; set before the first answer. */
+  /** True for MCP addresses; set before anything is answered. */
   isMcp = false;
   #traceparent: string | undefined;
   /** Set when the origin is allowed: sent with every answer. */
@@ -68,7 +68,7 @@ export class ExchangeContext {
     this.reply.send(status, this.headers(more));
   }
 
-  /** `{error, message, request_id}`, as every plain route fails; at an MCP address a JSON-RPC error. */
+  /** `{error, message, request_id}`, as every plain route fails; a JSON-RPC error on MCP routes. */
   error(status: number, message: string, more: HeaderList = [], details: Record<string, unknown> = {}): void {
     if (this.isMcp) this.message(status, errorMessage(undefined, refusalCode(status), message), more);
     else
@@ -95,7 +95,7 @@ export class ExchangeContext {
     this.message(status, errorMessage(fault.rawId, fault.code, fault.message, fault.data));
   }
 
-  /** An error of the gateway's own on a JSON-RPC route; `rawId` is the id of the accepted request that failed by it (EC1). */
+  /** An error of the gateway's own on a JSON-RPC route; `rawId` identifies the accepted request that failed (EC1). */
   rpcError(error: GatewayError, rawId: string | undefined, more: HeaderList = []): void {
     const isAnswer = this.isMcp && rawId !== undefined;
     this.#rpcError(isAnswer ? 200 : statusOf(error), error, rawId, more);
@@ -116,7 +116,7 @@ export class ExchangeContext {
     else this.rpcFault(refused(`the body is larger than limits.body_bytes (${maxBytes})`), 413);
   }
 
-  /** Refuses new work while the gateway stops, and closes the connection. `rawId` is the id of a JSON-RPC request. */
+  /** Refuses new work while the gateway is stopping, and closes the connection. `rawId` identifies a JSON-RPC request. */
   refuseWhileDraining(rawId?: string): void {
     const error = new StoppedError('the gateway is stopping and takes no new requests');
     const status = statusOf(error);

@@ -40,7 +40,7 @@ export class PostOutlet implements Outlet, Awaited {
       this.#endStream(this.#stream);
       return;
     }
-    // EC1. An error names no session: the one that `initialize` has begun ends with it.
+    // EC1. Errors carry no session id: a failed `initialize` ends its session.
     if (error !== undefined) this.#context.message(200, message, retryAfter(error));
     else {
       const { session } = this;

@@ -242,6 +242,11 @@ describe('where they look', () => {
     const args = ['call', 'everything', 'echo', 'message=x', '--url'];
     const none = await runMain([...args, gateway.url], { env: { GATEWAY_API_KEY: '' } });
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('asks for a key')]);
+    const wrong = await runMain([...args, gateway.url], { env: { GATEWAY_API_KEY: 'wrong-key' } });
+    expect([wrong.code, wrong.stderr]).toEqual([
+      1,
+      expect.stringContaining('refuses the key from GATEWAY_API_KEY'),
+    ]);
     const away = await runMain([...args, 'http://127.0.0.1:2']);
     expect([away.code, away.stderr]).toEqual([
       1,

@@ -217,6 +217,19 @@ describe('a gateway with a key', () => {
     expect([code, stderr]).toEqual([1, `${guarded.url} refuses the key from GATEWAY_API_KEY\n`]);
   });
 
+  test('a missing or wrong key is explained for an MCP address as well', async () => {
+    const url = `${guarded.url}/mcp`;
+    const none = await runMain(['servers', '--url', url], { env: bare });
+    expect([none.code, none.stderr]).toEqual([
+      1,
+      `${url} asks for a key; give it in GATEWAY_API_KEY, or by --api-key-file FILE\n`,
+    ]);
+    const wrong = await runMain(['servers', '--url', url], {
+      env: { ...bare, GATEWAY_API_KEY: 'wrong-key' },
+    });
+    expect([wrong.code, wrong.stderr]).toEqual([1, `${url} refuses the key from GATEWAY_API_KEY\n`]);
+  });
+
   test('a key as an argument is refused and not repeated', async () => {
     for (const more of [['--api-key', key], [`--api-key=${key}`]]) {
       const { code, stdout, stderr } = await at(['servers', ...more]);

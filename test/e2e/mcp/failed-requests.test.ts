@@ -1,5 +1,5 @@
-// Failed requests at the MCP addresses, over raw HTTP in both eras and by the clients of both SDKs: an accepted request is
-// answered with status 200 and a JSON-RPC error, and its session lives on. Only /rpc has statuses for such errors.
+// Failed requests at the MCP addresses, over raw HTTP in both eras and with the clients of both SDKs: an accepted request is
+// answered with status 200 and a JSON-RPC error, and the session lives on. Only /rpc has statuses for such errors.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, ask, BOTH, initialize, message, post } from '../../fixtures/clients/api-client.ts';
@@ -26,7 +26,7 @@ const restart = { intensity: 1_000, min_backoff_ms: 10, max_backoff_seconds: 1 }
 const neverStarts = { restart: { intensity: 0 } };
 const addresses = ['/mcp/:id', '/mcp', '/mcp/@part'] as const;
 
-/** The address for a server, and the name of its tool there. */
+/** Path for a server, and the tool name at that path. */
 function at(address: string, server: string, tool: string): [path: string, name: string] {
   return address === '/mcp/:id' ? [`/mcp/${server}`, tool] : [address, `${server}__${tool}`];
 }
@@ -46,7 +46,7 @@ function remoteServer(): Promise<LocalServer> {
     if (methodOf(body) !== 'tools/call') return answerJson(res, result(body));
     const { status } = JSON.parse(body).params.arguments;
     if (status === undefined) answerJson(res, result(body, { content: [{ type: 'text', text: 'fine' }] }));
-    else res.writeHead(status).end('too much of it');
+    else res.writeHead(status).end('refused');
   });
 }
 
@@ -99,23 +99,26 @@ describe.each(fillings)('over %s', (http) => {
     ['crash', {}, 502],
     ['hang', {}, 504],
     ['big', { bytes: 200_000 }, 502],
-  ])('at /rpc bad__%s has its status', async (tool, args, status) => {
+  ])('/rpc answers bad__%s %j with status %i', async (tool, args, status) => {
     expect((await callOnce(gateway.url, 'bad', tool, args)).status).toBe(status);
   });
 
-  test.each(['dead', 'late', 'off'])('a server that is %s is an error of each first request', async (id) => {
-    const begun = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
-    const found = await modern(`${gateway.url}/mcp/${id}`, { method: 'server/discover', id: '"i"' });
-    for (const { status, headers, json } of [begun, found]) {
-      expect([status, json.id, json.error.code]).toEqual([200, 'i', -32000]);
-      expect(json.error.message.length).toBeGreaterThan(20);
-      expect(headers['mcp-session-id']).toBeUndefined();
-    }
-    // A request that comes while the server is parked learns when to come again.
-    const parked = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
-    expect([parked.status, parked.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
-    expect(Number(parked.headers['retry-after'])).toBeGreaterThan(0);
-  });
+  test.each(['dead', 'late', 'off'])(
+    'the first request to a server that is %s returns the reason',
+    async (id) => {
+      const begun = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
+      const found = await modern(`${gateway.url}/mcp/${id}`, { method: 'server/discover', id: '"i"' });
+      for (const { status, headers, json } of [begun, found]) {
+        expect([status, json.id, json.error.code]).toEqual([200, 'i', -32000]);
+        expect(json.error.message.length).toBeGreaterThan(20);
+        expect(headers['mcp-session-id']).toBeUndefined();
+      }
+      // The server is parked now: the answer has the time of the next attempt.
+      const parked = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
+      expect([parked.status, parked.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
+      expect(Number(parked.headers['retry-after'])).toBeGreaterThan(0);
+    },
+  );
 
   test.each(['v1', 'v2 legacy', 'v2 modern', 'v2 auto'] as const)(
     'a client of SDK %s reads the reason and goes on',
@@ -134,12 +137,12 @@ describe.each(fillings)('over %s', (http) => {
         { type: 'text', text: '{"n":1}' },
       ]);
       const refused = await errorOf(connectReal(kind, { url: `${gateway.url}/mcp/off` }));
-      // A client that insists on the modern era takes any error of `server/discover` for the lack of that era.
+      // A client pinned to the modern era reads any error of `server/discover` as a missing version.
       expect(refused.message).toMatch(kind === 'v2 modern' ? /did not offer/ : /off is switched off/);
     },
   );
 
-  test('a request that is not accepted has a status, and a JSON-RPC error as its body', async () => {
+  test('a refused request has a status, and a JSON-RPC error in the body', async () => {
     const mcp = `${gateway.url}/mcp`;
     const session = await initialize(mcp);
     const json = { 'content-type': 'application/json', accept: BOTH };

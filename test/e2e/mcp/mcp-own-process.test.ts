@@ -134,7 +134,7 @@ describe('the process of a session', () => {
     const stream = await listening.listen();
     const calling = await open('fleeting');
     const answer = await calling.call('slow', { steps: 1, ms: 3000 });
-    expect(answer.status).toBe(200);
+    expect(answer.error).toBeUndefined();
     expect(isAlive(pid)).toBe(true);
     expect(await pidOf(listening)).toBe(pid);
     stream.stop();
@@ -171,9 +171,9 @@ describe('the process of a session', () => {
     expect(refused.reason).toBe('ERR_UNAVAILABLE');
     expect(refused.headers['retry-after']).toBe('1');
     expect(refused.error?.message).toContain('pool.max');
-    expect((await slow).status).toBe(200);
+    expect((await slow).error).toBeUndefined();
     expect((await pids('narrow')).sort()).toEqual([firstPid, thirdPid].sort());
-    expect((await fourth.call('echo')).status).toBe(200);
+    expect((await fourth.call('echo')).error).toBeUndefined();
     await gone(thirdPid);
     stream.stop();
     await Promise.all([first, fourth].map(remove));

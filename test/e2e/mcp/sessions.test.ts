@@ -116,8 +116,8 @@ describe.each(fillings)('sessions on %s', (http) => {
       const first = await initialize(url + path);
       const second = await initialize(url + path, '2025-06-18', first);
       expect(second['mcp-session-id']).not.toBe(first['mcp-session-id']);
-      expect((await post(url + path, message('ping'), first)).status).toBe(200);
-      expect((await post(url + path, message('ping'), second)).status).toBe(200);
+      expect((await post(url + path, message('ping'), first)).json.error).toBeUndefined();
+      expect((await post(url + path, message('ping'), second)).json.error).toBeUndefined();
     });
   });
 
@@ -162,7 +162,7 @@ describe.each(fillings)('sessions on %s', (http) => {
         if (path === other) continue;
         expect((await ask(url + other, { method: 'DELETE', headers: session })).status).toBe(404);
       }
-      expect((await post(url + path, message('ping'), session)).status).toBe(200);
+      expect((await post(url + path, message('ping'), session)).json.error).toBeUndefined();
     }
   });
 
@@ -188,7 +188,7 @@ describe.each(fillings)('sessions on %s', (http) => {
     expect((await ask(`${url}/stats`)).json.sessions).toBe(before);
   });
 
-  test('an ended session ends the call in flight with an error, and its own process; the next one is 404', async () => {
+  test('an ended session fails the call in flight and ends the process of the session; the next call is 404', async () => {
     const session = await initialize(`${url}/mcp/own`);
     const pid = (await post(`${url}/mcp/own`, call('pid'), session)).json.result.content[0].text;
     const held = latch();
@@ -248,7 +248,7 @@ describe.each(fillings)('idle and many sessions on %s', (http) => {
     await new Promise((wake) => setTimeout(wake, 2000));
     expect((await ask(`${gateway.url}/stats`)).json.sessions).toBe(2);
     held.open();
-    expect((await pending).status).toBe(200);
+    expect((await pending).json.error).toBeUndefined();
     await eventually(
       'the end of the caller',
       async () => (await ask(`${gateway.url}/stats`)).json.sessions === 1,
@@ -263,7 +263,7 @@ describe.each(fillings)('idle and many sessions on %s', (http) => {
     await gateway.stop();
   });
 
-  test('beyond limits.sessions a new one gets an error with Retry-After, and the others live on (K1)', async () => {
+  test('beyond limits.sessions a new one fails with Retry-After, and the others live on (K1)', async () => {
     const gateway = await startGateway({ http, settings: { limits: { sessions: 2 } }, servers: {} });
     const first = await initialize(`${gateway.url}/mcp`);
     await initialize(`${gateway.url}/mcp`);
@@ -278,7 +278,7 @@ describe.each(fillings)('idle and many sessions on %s', (http) => {
     await gateway.stop();
   });
 
-  test('beyond limits.in_flight a request gets an error with Retry-After at once (PL1)', async () => {
+  test('beyond limits.in_flight a request fails at once with Retry-After (PL1)', async () => {
     const gateway = await startGateway({
       http,
       settings: { limits: { in_flight: 1 } },

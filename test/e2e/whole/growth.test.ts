@@ -43,7 +43,7 @@ const jobs: Readonly<Record<string, Job>> = {
     ] as const) {
       const session = await RawSession.open(url, path, { sampling: {}, elicitation: {} });
       await session.request('tools/list');
-      expect((await session.call(`${prefix}echo`, { b: 2 })).status).toBe(200);
+      expect((await session.call(`${prefix}echo`, { b: 2 })).error).toBeUndefined();
       const counted = await session.call(`${prefix}count`, { steps: 3 }, { progressToken: 'p' });
       expect(counted.messages).toHaveLength(4);
       expect(await session.end()).toBe(204);
@@ -62,8 +62,8 @@ const jobs: Readonly<Record<string, Job>> = {
     await session.end();
   },
   async 'modern calls and listens'(url) {
-    expect((await modern(`${url}/mcp/echo`, toolCall('echo', { c: 3 }))).status).toBe(200);
-    expect((await modern(`${url}/mcp`, toolCall('echo__echo', { c: 3 }))).status).toBe(200);
+    expect((await modern(`${url}/mcp/echo`, toolCall('echo', { c: 3 }))).error).toBeUndefined();
+    expect((await modern(`${url}/mcp`, toolCall('echo__echo', { c: 3 }))).error).toBeUndefined();
     const listening = modernStream(`${url}/mcp`, listenAsk({ toolsListChanged: true }));
     await listening.opened();
     listening.drop();
