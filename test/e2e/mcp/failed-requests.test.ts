@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, ask, BOTH, initialize, message, post } from '../../fixtures/clients/api-client.ts';
 import { errorOf } from '../../fixtures/clients/mcp-client.ts';
 import { modern, toolCall } from '../../fixtures/clients/modern-client.ts';
-import { callOnce, RawSession } from '../../fixtures/clients/raw-session.ts';
+import { callOnce, RawSession, startServer } from '../../fixtures/clients/raw-session.ts';
 import { connectReal } from '../../fixtures/clients/real-clients.ts';
 import { fillings } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
@@ -15,7 +15,7 @@ import { fault } from '../../fixtures/server/fault-servers.ts';
 /** Server, tool, arguments, and the reason of the error. */
 const failures = [
   ['bad', 'crash', {}, 'ERR_CONNECTION_LOST'],
-  ['bad', 'hang', {}, 'ERR_DEADLINE'],
+  ['impatient', 'hang', {}, 'ERR_DEADLINE'],
   ['bad', 'big', { bytes: 200_000 }, 'ERR_MESSAGE_TOO_LARGE'],
   ['remote', 'status', { status: 413 }, 'ERR_UPSTREAM_PROTOCOL'],
   ['remote', 'status', { status: 500 }, 'ERR_UPSTREAM_PROTOCOL'],
@@ -62,18 +62,20 @@ describe.each(fillings)('over %s', (http) => {
     gateway = await startGateway({
       http,
       settings: {
-        profiles: { part: { servers: ['good', 'bad', 'remote'] } },
+        profiles: { part: { servers: ['good', 'bad', 'impatient', 'remote'] } },
         limits: { message_bytes: 100_000, body_bytes: 100_000 },
       },
       servers: {
         good: fault('echo'),
-        bad: fault('echo', { request_timeout_seconds: 1, restart }),
+        bad: fault('echo', { restart }),
+        impatient: fault('echo', { request_timeout_seconds: 1 }),
         remote: { url: remote.url().href, era: 'legacy', restart },
         dead: fault('exits-at-once', neverStarts),
         late: fault('hangs-at-initialize', { start_timeout_seconds: 1, ...neverStarts }),
         off: fault('echo', { enabled: false }),
       },
     });
+    await startServer(gateway.url, 'impatient');
   });
 
   describe.each(addresses)('at %s', (address) => {
@@ -96,11 +98,11 @@ describe.each(fillings)('over %s', (http) => {
   });
 
   test.each([
-    ['crash', {}, 502],
-    ['hang', {}, 504],
-    ['big', { bytes: 200_000 }, 502],
-  ])('/rpc answers bad__%s %j with status %i', async (tool, args, status) => {
-    expect((await callOnce(gateway.url, 'bad', tool, args)).status).toBe(status);
+    ['bad', 'crash', {}, 502],
+    ['impatient', 'hang', {}, 504],
+    ['bad', 'big', { bytes: 200_000 }, 502],
+  ])('/rpc answers %s__%s %j with status %i', async (server, tool, args, status) => {
+    expect((await callOnce(gateway.url, server, tool, args)).status).toBe(status);
   });
 
   test.each(['dead', 'late', 'off'])(
@@ -125,12 +127,12 @@ describe.each(fillings)('over %s', (http) => {
     async (kind) => {
       const client = await connectReal(kind, { url: `${gateway.url}/mcp` });
       await client.listTools();
-      for (const [tool, why] of [
-        ['crash', /exited with code 3/],
-        ['hang', /timed out after 1 s/],
+      for (const [name, code, why] of [
+        ['bad__crash', -32000, /exited with code 3/],
+        ['impatient__hang', -32001, /timed out after 1 s/],
       ] as const) {
-        const error = await errorOf(client.call(`bad__${tool}`));
-        expect(error.code).toBe(-32000 - Number(tool === 'hang'));
+        const error = await errorOf(client.call(name));
+        expect(error.code).toBe(code);
         expect(error.message).toMatch(why);
       }
       expect((await client.call('good__echo', { n: 1 })).content).toEqual([
