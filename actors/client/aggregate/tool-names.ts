@@ -4,8 +4,8 @@
 // TN1  no two tools have the same name, and the plain name `server__tool` is that tool's or no tool's. Where two ids fit
 //      (`a` with `b__c`, `a__b` with `c`), the longer id has the plain name, whether its server has such a tool or not.
 // TN2  a name depends on the ids of the servers and on the tools of its own server: a tool of another server changes nothing.
-// TN3  a plain name that looks like a name with a digest is not given: otherwise a server could choose the name of another
-//      server's tool. Such a tool has a digest itself.
+// TN3  names with a digest have a long one where another server's names may begin alike, and a plain name that ends like a
+//      long digest is not given: otherwise a server could choose the name of another server's tool.
 
 import { createHash } from 'node:crypto';
 
@@ -17,11 +17,11 @@ const SHORT_DIGEST = 8;
 /** Long enough that no server can search for a name with the digest of another tool. */
 const LONG_DIGEST = 32;
 const accepted = /^[A-Za-z0-9_-]{1,64}$/;
-const endsWithDigest = /_(?:[0-9a-f]{8}|[0-9a-f]{32})$/;
+const endsWithLongDigest = /_[0-9a-f]{32}$/;
 
-/** Returns whether a tool's own name could be mistaken for a name that is made here. */
+/** Returns whether a tool's own name could equal a name that is made here: those have the separator, or the full length. */
 export function isReservedName(name: string): boolean {
-  return name.includes(SEPARATOR) || endsWithDigest.test(name);
+  return name.includes(SEPARATOR) || name.length >= MAX_NAME_LENGTH;
 }
 
 export class MergedNames {
@@ -50,7 +50,7 @@ export class MergedNames {
 
   /** Returns the server and the tool of `server__tool`; undefined where no server has such a name, or another tool may. */
   readPlain(name: string): { readonly server: string; readonly tool: string } | undefined {
-    const server = endsWithDigest.test(name) ? undefined : this.ownerOf(name);
+    const server = endsWithLongDigest.test(name) ? undefined : this.ownerOf(name);
     return server === undefined ? undefined : { server, tool: name.slice(server.length + SEPARATOR.length) };
   }
 
@@ -70,7 +70,8 @@ export class MergedNames {
     for (const name of names.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
     if (counts.size === names.size) return names;
     for (const [tool, name] of names)
-      if (counts.get(name) !== 1) names.set(tool, this.#digestName(server, tool, LONG_DIGEST));
+      if (counts.get(name) !== 1 && name !== `${server}${SEPARATOR}${tool}`)
+        names.set(tool, this.#digestName(server, tool, LONG_DIGEST));
     return names;
   }
 

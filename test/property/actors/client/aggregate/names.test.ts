@@ -21,7 +21,16 @@ const nearId = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'ab_.'), minLength: 1, maxLength: 5 }),
 );
 const nearTool = fc.oneof(
-  fc.constantFrom('b__c', 'c', '_b', 'read file', 'read_file', 'x'.repeat(64), `${'x'.repeat(64)}y`),
+  fc.constantFrom(
+    'b__c',
+    'c',
+    '_b',
+    'read file',
+    'read_file',
+    'read_20260101',
+    'x'.repeat(64),
+    `${'x'.repeat(64)}y`,
+  ),
   fc.string({ unit: fc.constantFrom(...'ab_./é'), maxLength: 5 }),
   toolName,
 );
@@ -72,7 +81,7 @@ test('`server__tool` leads to that tool of that server, or nowhere (TN1)', () =>
           const isOfLongerId = Object.keys(all).some(
             (other) => other.length > server.length && `${server}__${tool}`.startsWith(`${other}__`),
           );
-          const isLikeDigest = /_(?:[0-9a-f]{8}|[0-9a-f]{32})$/.test(tool);
+          const isLikeDigest = /_[0-9a-f]{32}$/.test(`${server}__${tool}`);
           if (!isOfLongerId && !isLikeDigest) expect([undefined, `${server}\0${tool}`]).toContain(leadsTo);
         }
     }),
