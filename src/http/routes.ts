@@ -25,7 +25,7 @@ export interface Route {
   readonly methods: ReadonlyMap<string, Action>;
   /** Needs neither key nor Host check. */
   readonly isOpen?: boolean;
-  /** MCP address: errors are JSON-RPC messages (EC1). */
+  /** MCP address: errors are JSON-RPC messages (EXC1). */
   readonly isMcp?: boolean;
   /** The server id of the path, or the name of a profile with its @. */
   readonly id?: string | undefined;

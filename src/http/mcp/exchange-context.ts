@@ -1,8 +1,8 @@
 // The context of one HTTP request for its route, and the ways in which a route answers: JSON, an error body, or a JSON-
 // RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
 //
-// EC1  MCP addresses return every error as a JSON-RPC message, and answer an accepted request with status 200. Python clients
-//      on SDK 1.x close the session on any other status except 404 and never read the body.
+// EXC1  MCP addresses return every error as a JSON-RPC message, and answer an accepted request with status 200. Python clients
+//       on SDK 1.x close the session on any other status except 404 and never read the body.
 
 import { GatewayError, OverloadedError, StoppedError } from '../../../actors/errors.ts';
 import { errorMessage } from '../../../actors/jsonrpc/compose.ts';
@@ -95,7 +95,7 @@ export class ExchangeContext {
     this.message(status, errorMessage(fault.rawId, fault.code, fault.message, fault.data));
   }
 
-  /** An error of the gateway's own on a JSON-RPC route; `rawId` identifies the accepted request that failed (EC1). */
+  /** An error of the gateway's own on a JSON-RPC route; `rawId` identifies the accepted request that failed (EXC1). */
   rpcError(error: GatewayError, rawId: string | undefined, more: HeaderList = []): void {
     const isAnswer = this.isMcp && rawId !== undefined;
     this.#rpcError(isAnswer ? 200 : statusOf(error), error, rawId, more);

@@ -86,7 +86,7 @@ export function post(
   }
 }
 
-/** Begins a session. Invalid parameters fail an accepted request, so the error has status 200 (EC1). */
+/** Begins a session. Invalid parameters fail an accepted request, so the error has status 200 (EXC1). */
 function initialize(
   routes: RouteContext,
   context: ExchangeContext,

@@ -79,7 +79,7 @@ describe.each(fillings)('over %s', (http) => {
   });
 
   describe.each(addresses)('at %s', (address) => {
-    test.each(failures)('a session outlives %s__%s %j (EC1)', async (server, tool, args, reason) => {
+    test.each(failures)('a session outlives %s__%s %j (EXC1)', async (server, tool, args, reason) => {
       const [path, name] = at(address, server, tool);
       const session = await RawSession.open(gateway.url, path);
       const failed = await session.call(name, args, { id: 'mine' });
