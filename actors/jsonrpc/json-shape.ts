@@ -1,13 +1,12 @@
 // Shapes of raw JSON values: each checks the value at a span and adds the edits that repair it, so that everything else
 // in the text stays byte for byte. A table of shapes describes a schema (server/lists/item-schema.ts).
 //
-// SHP1  an accepted value has its shape once the edits are applied.
+// SHP1  a kept value has its shape once the edits are applied; one that is accepted needs none.
 // SHP2  a refused value leaves no edits behind, so the edits of one draft never overlap.
 // SHP3  the last of several members with the same key counts, as in JSON.parse; removing a member removes all of them.
 
-import { textOf } from './json-scanner.ts';
 import { changeFound, elementsOf, type Member, membersOf, rawMembers } from './members.ts';
-import { type Edit, rawOf, replacing, type Span } from './span.ts';
+import { type Edit, replacing, type Span } from './span.ts';
 
 const QUOTE = 0x22;
 const BRACE = 0x7b;
@@ -49,11 +48,15 @@ export class Draft {
   }
 }
 
-/** Whether the value is accepted, with the edits that it needs added; a refusal is noted as a fault. */
-export type Shape = (draft: Draft, value: Span) => boolean;
+export interface Shape {
+  /** Whether a parsed value has the shape without any repair; much faster than `repair`. */
+  accepts(value: unknown): boolean;
+  /** Whether the value can be kept, with the edits that it needs added; a refusal is noted as a fault. */
+  repair(draft: Draft, value: Span): boolean;
+}
 
 /** Returns the raw JSON that replaces a missing or refused value; undefined refuses the object that holds it. */
-export type Repair = (
+export type Substitute = (
   bytes: Buffer,
   value: Span | undefined,
   siblings: ReadonlyMap<string, Span>,
@@ -61,96 +64,107 @@ export type Repair = (
 
 export interface RequiredMember {
   readonly shape: Shape;
-  readonly repair: Repair;
+  readonly substitute: Substitute;
 }
 
-/** A member that has to be there; without a repair the object is refused. */
-export function required(shape: Shape, repair: Repair = () => undefined): RequiredMember {
-  return { shape, repair };
+/** A member that has to be there; without a substitute the object is refused. */
+export function required(shape: Shape, substitute: Substitute = () => undefined): RequiredMember {
+  return { shape, substitute };
 }
 
 /** An object with these members. A bare shape is an optional member, which is removed when refused. */
 export function object(members: Readonly<Record<string, Shape | RequiredMember>>): Shape {
-  const rules = Object.entries(members).map(([key, rule]) => {
-    const { shape, repair } = typeof rule === 'function' ? { shape: rule, repair: undefined } : rule;
-    return { key, shape, repair };
-  });
-  return (draft, value) => {
-    if (draft.bytes[value.start] !== BRACE) return draft.mismatch(value, 'an object');
-    if (rules.length === 0) return true;
-    const found = membersOf(draft.bytes, value);
-    const spans = new Map(found.map((member) => [member.key, member.value]));
-    const mark = draft.edits.length;
-    const changes: Record<string, string | undefined> = {};
-    for (const { key, shape, repair } of rules) {
-      const span = spans.get(key);
-      if (span === undefined && repair === undefined) continue;
-      const isSound = draft.within(key, () =>
-        span === undefined ? draft.fault('is missing') : shape(draft, span),
-      );
-      if (isSound) continue;
-      changes[key] = repair?.(draft.bytes, span, spans);
-      if (repair === undefined || changes[key] !== undefined) continue;
-      draft.edits.length = mark;
-      return false;
-    }
-    addChanges(draft, value, found, changes);
-    return true;
+  const rules = Object.entries(members).map(([key, rule]) =>
+    'shape' in rule ? { key, ...rule } : { key, shape: rule, substitute: undefined },
+  );
+  return {
+    accepts: (value) =>
+      isObject(value) &&
+      rules.every(({ key, shape, substitute }) => {
+        const member = value[key];
+        return member === undefined ? substitute === undefined : shape.accepts(member);
+      }),
+    repair: (draft, value) => {
+      if (draft.bytes[value.start] !== BRACE) return draft.mismatch(value, 'an object');
+      if (rules.length === 0) return true;
+      const found = membersOf(draft.bytes, value);
+      const spans = new Map(found.map((member) => [member.key, member.value]));
+      const mark = draft.edits.length;
+      const changes: Record<string, string | undefined> = {};
+      for (const { key, shape, substitute } of rules) {
+        const span = spans.get(key);
+        if (span === undefined && substitute === undefined) continue;
+        const isKept = draft.within(key, () =>
+          span === undefined ? draft.fault('is missing') : shape.repair(draft, span),
+        );
+        if (isKept) continue;
+        changes[key] = substitute?.(draft.bytes, span, spans);
+        if (substitute === undefined || changes[key] !== undefined) continue;
+        draft.edits.length = mark;
+        return false;
+      }
+      addChanges(draft, value, found, changes);
+      return true;
+    },
   };
 }
 
-/** An object whose values all have one shape; `repair` replaces a refused value. */
-export function record(shape: Shape, repair: (bytes: Buffer, value: Span) => string): Shape {
-  return (draft, value) => {
-    if (draft.bytes[value.start] !== BRACE) return draft.mismatch(value, 'an object');
-    for (const { key, value: span } of membersOf(draft.bytes, value))
-      if (!draft.within(key, () => shape(draft, span)))
-        draft.edits.push(replacing(span, repair(draft.bytes, span)));
-    return true;
+/** An object whose values all have one shape; `substitute` replaces a refused value. */
+export function record(shape: Shape, substitute: (bytes: Buffer, value: Span) => string): Shape {
+  return {
+    accepts: (value) => isObject(value) && Object.values(value).every((member) => shape.accepts(member)),
+    repair: (draft, value) => {
+      const { bytes } = draft;
+      if (bytes[value.start] !== BRACE) return draft.mismatch(value, 'an object');
+      for (const { key, value: span } of membersOf(bytes, value))
+        if (!draft.within(key, () => shape.repair(draft, span)))
+          draft.edits.push(replacing(span, substitute(bytes, span)));
+      return true;
+    },
   };
 }
 
 /** An array whose elements all have one shape; refused elements are removed. */
 export function array(shape: Shape): Shape {
-  return (draft, value) => {
-    if (draft.bytes[value.start] !== BRACKET) return draft.mismatch(value, 'an array');
-    const elements = elementsOf(draft.bytes, value);
-    const changes: Record<string, undefined> = {};
-    for (const { key, value: span } of elements)
-      if (!draft.within(key, () => shape(draft, span))) changes[key] = undefined;
-    addChanges(draft, value, elements, changes);
-    return true;
+  return {
+    accepts: (value) => Array.isArray(value) && value.every((element) => shape.accepts(element)),
+    repair: (draft, value) => {
+      if (draft.bytes[value.start] !== BRACKET) return draft.mismatch(value, 'an array');
+      const elements = elementsOf(draft.bytes, value);
+      const changes: Record<string, undefined> = {};
+      for (const { key, value: span } of elements)
+        if (!draft.within(key, () => shape.repair(draft, span))) changes[key] = undefined;
+      addChanges(draft, value, elements, changes);
+      return true;
+    },
   };
 }
 
-/** A string that `isWanted` accepts. */
-export function text(expected = 'a string', isWanted?: (value: string) => boolean): Shape {
-  return (draft, value) => {
-    const isText = draft.bytes[value.start] === QUOTE;
-    if (isText && (isWanted === undefined || isWanted(textOf(draft.bytes, value.start, value.end))))
-      return true;
-    return draft.mismatch(value, expected);
+/** A value that is kept or refused as a whole. */
+export function whole(expected: string, accepts: (value: unknown) => boolean): Shape {
+  return {
+    accepts,
+    repair: (draft, value) =>
+      accepts(JSON.parse(draft.bytes.toString('utf8', value.start, value.end))) ||
+      draft.mismatch(value, expected),
   };
 }
 
 /** One of these strings. */
-export function oneOf(...values: readonly string[]): Shape {
-  return text(values.map((value) => JSON.stringify(value)).join(' or '), (value) => values.includes(value));
+export function oneOf(...values: readonly unknown[]): Shape {
+  const expected = values.map((value) => JSON.stringify(value)).join(' or ');
+  return whole(expected, (value) => values.includes(value));
 }
 
-/** A finite number that `isWanted` accepts. */
-export function number(expected: string, isWanted: (value: number) => boolean): Shape {
-  return (draft, value) => {
-    const parsed = isNumberAt(draft.bytes, value.start) ? Number(rawOf(draft.bytes, value)) : Number.NaN;
-    return (Number.isFinite(parsed) && isWanted(parsed)) || draft.mismatch(value, expected);
-  };
-}
-
-export const flag: Shape = (draft, value) =>
-  ['true', 'false'].includes(rawOf(draft.bytes, value)) || draft.mismatch(value, 'a boolean');
+export const text = whole('a string', (value) => typeof value === 'string');
+export const flag = whole('a boolean', (value) => typeof value === 'boolean');
 
 /** An object with any members. */
 export const anyObject: Shape = object({});
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 function addChanges(
   draft: Draft,
@@ -160,11 +174,6 @@ function addChanges(
 ): void {
   if (Object.keys(changes).length > 0)
     draft.edits.push(...changeFound(value, found, changes, rawMembers(changes)));
-}
-
-function isNumberAt(bytes: Buffer, at: number): boolean {
-  const byte = bytes[at] ?? 0;
-  return byte === 0x2d || (byte >= 0x30 && byte <= 0x39);
 }
 
 /** The value as a message shows it. */

@@ -30,9 +30,10 @@ export function checkItem(kind: ListKind, item: ListItem): CheckedItem {
   const isWhole = before === item.before && after === item.after;
   const paired = isWhole ? item : { key: item.key, before, after };
   const faults = isWhole && isKeySound ? [] : ['it holds half of a surrogate pair'];
+  // The shapes for legacy clients are the stricter ones.
+  if (itemShapes.legacy[kind].accepts(JSON.parse(itemJson(paired))))
+    return { forms: { legacy: paired, modern: paired }, faults };
   const legacy = shaped(kind, paired, itemShapes.legacy[kind]);
-  // The legacy shapes are the stricter ones.
-  if (legacy.item === paired) return { forms: { legacy: paired, modern: paired }, faults };
   const modern = shaped(kind, paired, itemShapes.modern[kind]);
   const isListed = legacy.item !== undefined && modern.item !== undefined;
   return {
@@ -49,8 +50,8 @@ function shaped(
 ): { readonly item: ListItem | undefined; readonly faults: readonly string[] } {
   const bytes = Buffer.from(itemJson(item), 'utf8');
   const draft = new Draft(bytes);
-  const isAccepted = shape(draft, { start: 0, end: bytes.length });
-  if (!isAccepted) return { item: undefined, faults: draft.faults };
+  const isKept = shape.repair(draft, { start: 0, end: bytes.length });
+  if (!isKept) return { item: undefined, faults: draft.faults };
   if (draft.edits.length === 0) return { item, faults: draft.faults };
   const repaired = whole(applyEdits(bytes, draft.edits));
   return { item: readItem(new JsonScanner(repaired), kind), faults: draft.faults };

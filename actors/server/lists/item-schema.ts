@@ -9,14 +9,14 @@ import {
   anyObject,
   array,
   flag,
-  number,
   object,
   oneOf,
-  type Repair,
   record,
   required,
   type Shape,
+  type Substitute,
   text,
+  whole,
 } from '../../jsonrpc/json-shape.ts';
 import { elementsOf } from '../../jsonrpc/members.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
@@ -26,21 +26,19 @@ import { isCompilable } from './output-schema.ts';
 
 const BRACE = 0x7b;
 
-const string = text();
-
 /** A missing or null value, which states nothing. */
 const isVoid = (bytes: Buffer, value: Span | undefined) =>
   value === undefined || rawOf(bytes, value) === 'null';
 
 /** Members of every kind of item. */
 const common = {
-  title: string,
-  description: string,
+  title: text,
+  description: text,
   icons: array(
     object({
-      src: required(string),
-      mimeType: string,
-      sizes: array(string),
+      src: required(text),
+      mimeType: text,
+      sizes: array(text),
       theme: oneOf('light', 'dark'),
     }),
   ),
@@ -50,25 +48,25 @@ const common = {
 const timestamp =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-function isTimestamp(value: string): boolean {
-  const [, day] = timestamp.exec(value) ?? [];
+function isTimestamp(value: unknown): boolean {
+  const [, day] = (typeof value === 'string' && timestamp.exec(value)) || [];
   // The engine rolls 30 February over to March.
   return day !== undefined && new Date(day).toISOString().startsWith(day);
 }
 
 const resourceMembers = {
   ...common,
-  mimeType: string,
+  mimeType: text,
   annotations: object({
     audience: array(oneOf('user', 'assistant')),
-    priority: number('a number from 0 to 1', (value) => value >= 0 && value <= 1),
-    lastModified: text('a timestamp', isTimestamp),
+    priority: whole('a number from 0 to 1', (value) => typeof value === 'number' && value >= 0 && value <= 1),
+    lastModified: whole('a timestamp', isTimestamp),
   }),
 };
 
 /** The name of a resource is only for display, so its title or uri serves as well. */
 const displayName =
-  (uri: string): Repair =>
+  (uri: string): Substitute =>
   (bytes, _name, siblings) => {
     const [first] = ['title', uri].flatMap((key) => siblings.get(key) ?? []).filter(isString(bytes));
     return first && rawOf(bytes, first);
@@ -84,20 +82,22 @@ const objectType = required(oneOf('object'), (bytes, value) => {
 
 /** Members of the JSON Schema of an object. `subschema` is the shape of a property's schema. */
 const schemaMembers = (subschema: Shape) => ({
-  $schema: string,
+  $schema: text,
   // A schema that states nothing accepts every value, as `true` does.
   properties: record(subschema, (bytes, value) => (rawOf(bytes, value) === 'false' ? '{"not":{}}' : '{}')),
-  required: array(string),
+  required: array(text),
 });
 
-const schemaOrFlag: Shape = (draft, value) =>
-  draft.bytes[value.start] === BRACE ? true : flag(draft, value);
+const schemaOrFlag: Shape = {
+  accepts: (value) => anyObject.accepts(value) || flag.accepts(value),
+  repair: (draft, value) => draft.bytes[value.start] === BRACE || flag.repair(draft, value),
+};
 
 function toolShape(subschema: Shape, outputSchema: Shape): Shape {
   const inputSchema = object({ ...schemaMembers(subschema), type: objectType });
   return object({
     ...common,
-    name: required(string),
+    name: required(text),
     // A tool without a schema, or with one that accepts everything, takes any arguments.
     inputSchema: required(inputSchema, (bytes, value) => {
       const isOpen = isVoid(bytes, value) || (value !== undefined && rawOf(bytes, value) === 'true');
@@ -105,7 +105,7 @@ function toolShape(subschema: Shape, outputSchema: Shape): Shape {
     }),
     outputSchema,
     annotations: object({
-      title: string,
+      title: text,
       readOnlyHint: flag,
       destructiveHint: flag,
       idempotentHint: flag,
@@ -118,30 +118,33 @@ function toolShape(subschema: Shape, outputSchema: Shape): Shape {
 const objectSchema = object({ ...schemaMembers(anyObject), type: objectType });
 
 /** The schema of a result for legacy clients, which compile it when they read the list. */
-const legacyOutputSchema: Shape = (draft, value) => {
-  const { bytes } = draft;
-  const isSchema = bytes[value.start] === BRACE;
-  if (isSchema && !isCompilable(JSON.parse(bytes.toString('utf8', value.start, value.end))))
-    return draft.fault('is no schema that clients can compile');
-  return objectSchema(draft, value);
+const legacyOutputSchema: Shape = {
+  accepts: (value) => objectSchema.accepts(value) && isCompilable(value),
+  repair: (draft, value) => {
+    const { bytes } = draft;
+    const isSchema = bytes[value.start] === BRACE;
+    if (isSchema && !isCompilable(JSON.parse(bytes.toString('utf8', value.start, value.end))))
+      return draft.fault('is no schema that clients can compile');
+    return objectSchema.repair(draft, value);
+  },
 };
 
 const otherShapes = {
   prompts: object({
     ...common,
-    name: required(string),
-    arguments: array(object({ name: required(string), title: string, description: string, required: flag })),
+    name: required(text),
+    arguments: array(object({ name: required(text), title: text, description: text, required: flag })),
   }),
   resources: object({
     ...resourceMembers,
-    uri: required(string),
-    name: required(string, displayName('uri')),
-    size: number('a whole number', Number.isInteger),
+    uri: required(text),
+    name: required(text, displayName('uri')),
+    size: whole('a whole number', Number.isInteger),
   }),
   resourceTemplates: object({
     ...resourceMembers,
-    uriTemplate: required(string),
-    name: required(string, displayName('uriTemplate')),
+    uriTemplate: required(text),
+    name: required(text, displayName('uriTemplate')),
   }),
 };
 

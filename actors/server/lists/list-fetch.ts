@@ -129,7 +129,7 @@ const NOT_UTF8 = 'it is not valid UTF-8';
 
 function faultsAt(bytes: Buffer, start: number, end: number, kind: ListKind): readonly string[] {
   const draft = new Draft(bytes);
-  itemShapes.legacy[kind](draft, { start, end });
+  itemShapes.legacy[kind].repair(draft, { start, end });
   return draft.faults;
 }
 

@@ -47,6 +47,23 @@ test.each([
   },
 );
 
+test('a tool that providers would reject is made valid, or takes any arguments', () => {
+  const properties = { a: null, b: { type: 'string', description: 'cut \ud83d' } };
+  const inputSchema = { type: 'object', properties, required: null };
+  expect(foundTool('files', { name: 'a', description: '\ud83d', inputSchema })).toMatchObject({
+    description: '\ufffd',
+    inputSchema: { type: 'object', properties: { a: {}, b: { description: 'cut \ufffd' } } },
+  });
+  const found = foundTool('files', { name: 'a', inputSchema, annotations: { readOnlyHint: true, title: 5 } });
+  expect(found?.inputSchema).not.toHaveProperty('required');
+  expect(found?.hints.isReadOnly).toBe(true);
+  expect(foundTool('files', { name: 'a', description: 'd', inputSchema: { type: 'string' } })).toMatchObject({
+    description: 'd',
+    inputSchema: { type: 'object' },
+  });
+  expect(foundTool('files', { name: 'cut \ud83d' })).toBeUndefined();
+});
+
 test('a tool without a name is none, and a schema says that it is one of an object', () => {
   expect(foundTool('files', { name: '' })).toBeUndefined();
   expect(foundTool('files', { name: 5 } as never)).toBeUndefined();

@@ -20,8 +20,11 @@ beforeAll(async () => {
   const servers = {
     files: { command: process.execPath, args: [script('echo.mjs')] },
     others: { command: process.execPath, args: [script('echo.mjs')] },
+    odd: { command: process.execPath, args: [script('lists-from-file.mjs'), join(folder, 'odd.json')] },
     puppet: { command: process.execPath, args: [script('puppet.mjs')] },
   };
+  const odd = { 'tools/list': '{"tools":[null,5,{},{"name":7},{"name":"a","inputSchema":null}]}' };
+  await writeFile(join(folder, 'odd.json'), JSON.stringify(odd));
   await writeFile(join(folder, 'catalog.yaml'), JSON.stringify({ servers }));
   const settings = { listen_addr: '127.0.0.1:0', catalog_path: './catalog.yaml', state_dir: './state' };
   await writeFile(join(folder, 'gateway.yaml'), JSON.stringify(settings));
@@ -37,11 +40,20 @@ afterAll(async () => {
 });
 
 test('a client in this process sees the tools of all servers under their names, and those of one', async () => {
-  const all = (await client.listTools()).map(({ name }) => name).filter((name) => !name.startsWith('puppet'));
+  const all = (await client.listTools())
+    .map(({ name }) => name)
+    .filter((name) => !/^(puppet|odd)__/.test(name));
   const own = (await client.listTools({ server: 'files' })).map(({ name }) => name);
   expect(own).toContain('echo');
   expect(all.length).toBe(2 * own.length);
   expect(all).toContain('files__echo');
+});
+
+test('elements of a list that are no tools are left out, and a list that is none is empty', async () => {
+  const listed = () => client.listTools({ server: 'odd' });
+  expect((await listed()).map(({ name }) => name)).toEqual(['a']);
+  await writeFile(join(folder, 'odd.json'), JSON.stringify({ 'tools/list': '{"tools":{}}' }));
+  expect(await listed()).toEqual([]);
 });
 
 test('calls a tool of one server, or of all under its whole name, and is given what that said (IPC2)', async () => {

@@ -29,6 +29,10 @@ test('each server’s instructions stand under its id, in the order of the serve
   expect(text).toContain('begin with its id and `__`');
 });
 
+test('half of a surrogate pair, for which strict clients reject the session, is replaced', () => {
+  expect(mergedInstructions([saying('a', 'Be \ud83d brief.')])).toMatch(/Be \ufffd brief\.$/);
+});
+
 test('without any there is no text', () => {
   expect(mergedInstructions([])).toBeUndefined();
   expect(mergedInstructions([saying('a'), saying('b', '\n')])).toBeUndefined();
