@@ -12,7 +12,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** Undefined for one that could not be called. */
 export function foundTool(server: string, tool: Tool): FoundTool | undefined {
   const { name } = tool;
-  // A journal has no halves of surrogate pairs, so the name in it would not be that of the tool.
+  // The journal replaces halves of surrogate pairs, and the changed name would not reach the tool.
   if (typeof name !== 'string' || name === '' || !name.isWellFormed()) return undefined;
   const { description, title, inputSchema, annotations } = validMembers(tool);
   const schema = isObject(inputSchema) ? inputSchema : {};
@@ -26,9 +26,9 @@ export function foundTool(server: string, tool: Tool): FoundTool | undefined {
   };
 }
 
-/** The tool as merged lists show it: providers reject what strict clients reject. */
+/** The tool as merged lists show it: providers are as strict as MCP clients. */
 function validMembers(tool: Tool): Members {
-  // A tool that they omit for its schema takes any arguments here.
+  // A tool with an unusable schema takes any arguments.
   const json = validJson(tool) ?? validJson({ ...tool, inputSchema: null });
   return json === undefined ? {} : (JSON.parse(json) as Members);
 }

@@ -73,7 +73,7 @@ export function errorMessage(
   data?: unknown,
 ): Buffer {
   const error = data === undefined ? { code, message } : { code, message, data };
-  // A name in it may have been cut inside a character.
+  // The message may quote a name, cut inside a character.
   const rawError = withoutHalves(rawJson(error));
   return Buffer.from(`{"jsonrpc":"2.0","id":${rawId ?? 'null'},"error":${rawError}}`, 'latin1');
 }

@@ -1,9 +1,9 @@
-// Shapes of raw JSON values: each checks the value at a span and adds the edits that repair it, so that everything else
-// in the text stays byte for byte. A table of shapes describes a schema (server/lists/item-schema.ts).
+// Shapes of raw JSON values: each checks a value and adds the edits that repair it. All other bytes stay unchanged. A
+// table of shapes describes a schema (server/lists/item-schema.ts).
 //
-// SHP1  a kept value has its shape once the edits are applied; one that is accepted needs none.
+// SHP1  a repaired value has its shape once the edits are applied; an accepted value needs no edits.
 // SHP2  a refused value leaves no edits behind, so the edits of one draft never overlap.
-// SHP3  the last of several members with the same key counts, as in JSON.parse; removing a member removes all of them.
+// SHP3  the last of several members with the same key counts, as in JSON.parse; a removal removes all of them.
 
 import { changeFound, elementsOf, type Member, membersOf, rawMembers } from './members.ts';
 import { type Edit, replacing, type Span } from './span.ts';
@@ -49,9 +49,9 @@ export class Draft {
 }
 
 export interface Shape {
-  /** Whether a parsed value has the shape without any repair; much faster than `repair`. */
+  /** Returns true for a parsed value that needs no repair; much faster than `repair`. */
   accepts(value: unknown): boolean;
-  /** Whether the value can be kept, with the edits that it needs added; a refusal is noted as a fault. */
+  /** Adds the edits that repair the value; returns false, and notes a fault, for a refused value. */
   repair(draft: Draft, value: Span): boolean;
 }
 
@@ -67,7 +67,7 @@ export interface RequiredMember {
   readonly substitute: Substitute;
 }
 
-/** A member that has to be there; without a substitute the object is refused. */
+/** A required member; without a substitute the object is refused. */
 export function required(shape: Shape, substitute: Substitute = () => undefined): RequiredMember {
   return { shape, substitute };
 }
@@ -109,7 +109,7 @@ export function object(members: Readonly<Record<string, Shape | RequiredMember>>
   };
 }
 
-/** An object whose values all have one shape; `substitute` replaces a refused value. */
+/** An object with values of the same shape; `substitute` replaces a refused value. */
 export function record(shape: Shape, substitute: (bytes: Buffer, value: Span) => string): Shape {
   return {
     accepts: (value) => isObject(value) && Object.values(value).every((member) => shape.accepts(member)),
@@ -124,7 +124,7 @@ export function record(shape: Shape, substitute: (bytes: Buffer, value: Span) =>
   };
 }
 
-/** An array whose elements all have one shape; refused elements are removed. */
+/** An array with elements of the same shape; refused elements are removed. */
 export function array(shape: Shape): Shape {
   return {
     accepts: (value) => Array.isArray(value) && value.every((element) => shape.accepts(element)),
@@ -140,7 +140,7 @@ export function array(shape: Shape): Shape {
   };
 }
 
-/** A value that is kept or refused as a whole. */
+/** A value without repairs: kept or refused. */
 export function whole(expected: string, accepts: (value: unknown) => boolean): Shape {
   return {
     accepts,

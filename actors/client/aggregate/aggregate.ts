@@ -41,7 +41,7 @@ export interface Target {
 export interface Shown extends Target {
   /** The name clients see; of resources and templates the uri. */
   readonly name: string;
-  /** Its form for modern clients, which the search of tools uses as well. */
+  /** Form for modern clients and for tool search. */
   readonly item: ListItem;
   readonly legacyItem: ListItem;
   /** Characters of its text in the list. */
@@ -62,7 +62,7 @@ const KEPT_BYTES = 16 * 1024 * 1024;
 const KEPT_BYTES_NARROWED = 4 * 1024 * 1024;
 
 interface MergedList {
-  /** Pages by the cursor that leads there; one map where the forms of all items are the same in both eras. */
+  /** Pages by cursor; both eras share a map unless an item has two forms. */
   readonly pages: Readonly<Record<Era, Map<string | undefined, KeptResult>>>;
   readonly list: readonly ServerItems<Shown>[];
   readonly targets: ReadonlyMap<string, Shown>;

@@ -87,7 +87,7 @@ export class MergedNames {
   }
 
   #digestName(server: string, tool: string, length: number): string {
-    // UTF-8 has no halves of surrogate pairs, so two names that differ in them would have one digest.
+    // UTF-8 replaces halves of surrogate pairs, so two different names could have the same digest.
     const unique = tool.isWellFormed() ? tool : JSON.stringify(tool);
     const digest = createHash('sha256').update(`${server}\0${unique}`).digest('hex').slice(0, length);
     return `${this.#clean(`${server}${SEPARATOR}${tool}`).slice(0, MAX_NAME_LENGTH - length - 1)}_${digest}`;

@@ -20,7 +20,7 @@ const MAX_FILE_BYTES = 2 * everyListKind.length * MAX_LIST_BYTES + 64 * 1024 * 1
 export type ServerDescriptions = Readonly<Partial<Record<Era, ServerDescription>>>;
 export type Hints = Readonly<Partial<Record<ListKind, CacheHint>>>;
 export type Cuts = Readonly<Partial<Record<ListKind, Cut>>>;
-/** Items that could not be read and are in no list. */
+/** Faults of elements that are not in the stored lists. */
 export type Unreadable = Readonly<Partial<Record<ListKind, ItemFaults>>>;
 
 export interface Stored {

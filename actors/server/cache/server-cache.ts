@@ -125,7 +125,7 @@ export class ServerCache {
     return (JSON.parse(itemJson(item)) as { inputSchema?: unknown }).inputSchema;
   }
 
-  /** Invalid items of a list, and what became of them in merged lists. */
+  /** Invalid items of a list and their outcome in merged lists. */
   faultsOf(kind: ListKind): ItemFaults {
     const { [kind]: items } = this.lists;
     return joinFaults(this.#unreadable[kind], items && checkedList(kind, items).faults);

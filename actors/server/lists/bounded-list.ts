@@ -47,7 +47,7 @@ export class BoundedList {
   readonly items: ListItem[] = [];
   /** Why there are no more items; nothing is taken in any more. */
   cut: Cut | undefined;
-  /** Items that could not be read as they are. */
+  /** Faults of elements that are not valid items or not UTF-8. */
   readonly unreadable = new FaultCollector();
   readonly #budget: Budget;
   readonly #share: Share;
@@ -71,7 +71,7 @@ export class BoundedList {
     }
   }
 
-  /** Takes memory beside the items; false where there is none left. */
+  /** Takes memory for data derived from the items; returns false when the budget is exhausted. */
   reserve(bytes: number): boolean {
     if (!this.#budget.take(bytes, this.#share)) return false;
     this.#bytes += bytes;

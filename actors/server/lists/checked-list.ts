@@ -1,7 +1,7 @@
-// The items of a server's list as merged lists show them: valid for strict clients, and each key once. A list is checked
-// when it is read, once; later requests find the result here.
+// Items of a server's list for merged lists: valid for strict clients, and without duplicate keys. A list is checked once,
+// when it is read; client requests use the cached result.
 //
-// CHL1 (A8)  repaired items are copies; they take at most MAX_REPAIRED_BYTES, and further ones are left out.
+// CHL1 (A8)  repaired items are copies; they take at most MAX_REPAIRED_BYTES, and further invalid items are omitted.
 
 import { checkItem } from './item-check.ts';
 import { FaultCollector, type ItemFaults } from './item-faults.ts';
@@ -12,7 +12,7 @@ const MAX_REPAIRED_BYTES = 4 * 1024 * 1024;
 export interface ListableItem {
   /** The name or uri that its server knows. */
   readonly key: string;
-  /** Forms for clients of either era; one object unless the eras differ. */
+  /** Forms by the era of the client; the same object unless the eras differ. */
   readonly legacy: ListItem;
   readonly modern: ListItem;
 }
@@ -24,10 +24,10 @@ export interface CheckedList {
   readonly repairedBytes: number;
 }
 
-/** By the list as received, which is never changed. */
+/** Results by the received list, which never changes. */
 const checked = new WeakMap<readonly ListItem[], CheckedList>();
 
-/** The items of a list that clients may be shown, in order. */
+/** Returns the listable items of a received list, in order. */
 export function checkedList(kind: ListKind, items: readonly ListItem[]): CheckedList {
   let list = checked.get(items);
   if (list === undefined) {
@@ -45,7 +45,7 @@ function check(kind: ListKind, received: readonly ListItem[]): CheckedList {
     const { key } = item;
     const omit = (reasons: readonly string[]) => faults.add(key, 'omitted', () => reasons);
     if (items.has(key)) {
-      omit(['the list holds it twice']);
+      omit(['the key occurs twice in the list']);
       continue;
     }
     const { forms, faults: reasons } = checkItem(kind, item);

@@ -1,7 +1,7 @@
-// Makes one item of a list valid for strict clients, which reject a whole list because of a single item: half of a
-// surrogate pair is replaced, and wrong members are repaired or removed (item-schema.ts). Valid items stay byte for byte.
+// Makes a list item valid for strict clients, which reject a whole list because of a single item: replaces halves of
+// surrogate pairs, and repairs or removes wrong members (item-schema.ts). Valid items keep their bytes.
 //
-// ICH1  a repaired item has the key of the original, so that its server still finds what clients name.
+// ICH1  a repaired item keeps its key, so calls still reach it at its server.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { JsonScanner } from '../../jsonrpc/json-scanner.ts';
@@ -12,17 +12,17 @@ import { itemShapes } from './item-schema.ts';
 import { itemJson, type ListItem, type ListKind, readItem } from './lists.ts';
 
 export interface CheckedItem {
-  /** Forms for clients of either era; the original where that is valid. Undefined: the item cannot be listed. */
+  /** Forms by the era of the client; the original item if it is valid. Undefined for an omitted item. */
   readonly forms: { readonly legacy: ListItem; readonly modern: ListItem } | undefined;
-  /** Descriptions of what is wrong; empty for a valid item. */
+  /** Descriptions of the faults; empty for a valid item. */
   readonly faults: readonly string[];
 }
 
-/** Checks an item and repairs what can be repaired without a guess. */
+/** Checks an item, and repairs it if its intent is plain. */
 export function checkItem(kind: ListKind, item: ListItem): CheckedItem {
   const isAddress = kind === 'resources' || kind === 'resourceTemplates';
   const isKeySound = item.key.isWellFormed();
-  // A name is replaced in a merged list; a uri has to reach its server as it is.
+  // Merged lists replace names, but a changed uri would not reach its server.
   if (isAddress && !isKeySound)
     return { forms: undefined, faults: ['its address holds half of a surrogate pair'] };
   const before = withoutHalves(item.before);
@@ -30,7 +30,7 @@ export function checkItem(kind: ListKind, item: ListItem): CheckedItem {
   const isWhole = before === item.before && after === item.after;
   const paired = isWhole ? item : { key: item.key, before, after };
   const faults = isWhole && isKeySound ? [] : ['it holds half of a surrogate pair'];
-  // The shapes for legacy clients are the stricter ones.
+  // The shapes for legacy clients are stricter.
   if (itemShapes.legacy[kind].accepts(JSON.parse(itemJson(paired))))
     return { forms: { legacy: paired, modern: paired }, faults };
   const legacy = shaped(kind, paired, itemShapes.legacy[kind]);
@@ -42,7 +42,7 @@ export function checkItem(kind: ListKind, item: ListItem): CheckedItem {
   };
 }
 
-/** The item with the edits of a shape; undefined where the shape refuses it. */
+/** Applies the edits of a shape; the item is undefined if the shape refuses it. */
 function shaped(
   kind: ListKind,
   item: ListItem,

@@ -1,7 +1,7 @@
-// Faults of the items of one list: how many items were repaired or left out of merged lists, and why, for the first few.
-// They hold text of the server, which may be long or contain control characters.
+// Faults of list items: the number of items that merged lists repair and omit, with the reasons for the first items. The
+// texts quote the server, so they are shortened and control characters escaped.
 //
-// IF1 (A8)  the first MAX_FAULTS faults are described, in MAX_NAME_CHARS and MAX_REASON_CHARS each; the others counted.
+// IF1 (A8)  the first MAX_FAULTS faults are described, in MAX_NAME_CHARS and MAX_REASON_CHARS each; further faults are counted.
 
 export const MAX_FAULTS = 20;
 const MAX_NAME_CHARS = 100;
@@ -22,13 +22,13 @@ export interface ItemFaults {
 
 const noFaults: ItemFaults = { repaired: 0, omitted: 0, first: [] };
 
-/** Collects the faults of one list. */
+/** Collects the faults of a list. */
 export class FaultCollector implements ItemFaults {
   repaired = 0;
   omitted = 0;
   readonly first: ItemFault[] = [];
 
-  /** `reasons` is called only for a fault that is described. */
+  /** Adds a fault; calls `reasons` only for the first faults. */
   add(name: string, outcome: ItemFault['outcome'], reasons: () => readonly string[]): void {
     this[outcome] += 1;
     if (this.first.length === MAX_FAULTS) return;
@@ -37,7 +37,7 @@ export class FaultCollector implements ItemFaults {
   }
 }
 
-/** The faults of both, of which each may be undefined. */
+/** Adds up the faults of two lists. */
 export function joinFaults(some: ItemFaults = noFaults, others: ItemFaults = noFaults): ItemFaults {
   return {
     repaired: some.repaired + others.repaired,
@@ -46,7 +46,7 @@ export function joinFaults(some: ItemFaults = noFaults, others: ItemFaults = noF
   };
 }
 
-/** The faults as a sentence for the log; undefined where there are none. */
+/** Describes the faults in a sentence for the log; returns undefined without faults. */
 export function faultSentence(method: string, { repaired, omitted, first }: ItemFaults): string | undefined {
   const count = repaired + omitted;
   if (count === 0) return undefined;
@@ -60,7 +60,7 @@ export function faultSentence(method: string, { repaired, omitted, first }: Item
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** The text with JSON escapes in place of characters that a terminal or log viewer would obey or not show. */
+/** Escapes invisible characters, and those with an effect on terminals, as in JSON. */
 function visible(text: string): string {
   return text.replace(HIDDEN, (character) =>
     Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))

@@ -2,8 +2,8 @@
 // revisions (2024-11-05 to 2025-11-25) share one: a later one only adds optional members, and strict clients check the
 // newest. Revision 2026-07-28 differs in the JSON Schemas of tools: any root for a result, booleans for parameters.
 //
-// The gateway has no copy of the official schemas, which would be loaded at each start; the tests compare these tables
-// with the schemas of both SDK generations.
+// The official schemas are not loaded, since each start would pay for them; tests compare these tables with the schemas
+// of both SDK generations.
 
 import {
   anyObject,
@@ -26,7 +26,7 @@ import { isCompilable } from './output-schema.ts';
 
 const BRACE = 0x7b;
 
-/** A missing or null value, which states nothing. */
+/** Returns true for a missing or null value. */
 const isVoid = (bytes: Buffer, value: Span | undefined) =>
   value === undefined || rawOf(bytes, value) === 'null';
 
@@ -64,7 +64,7 @@ const resourceMembers = {
   }),
 };
 
-/** The name of a resource is only for display, so its title or uri serves as well. */
+/** Resource names are only for display, so the title or uri replaces a missing name. */
 const displayName =
   (uri: string): Substitute =>
   (bytes, _name, siblings) => {
@@ -74,16 +74,16 @@ const displayName =
 
 const isString = (bytes: Buffer) => (value: Span) => bytes[value.start] === 0x22;
 
-/** Arguments and structured results are objects in any case, so a schema without a type means that one. */
+/** Arguments and structured results are always objects, so a schema without a type implies this type. */
 const objectType = required(oneOf('object'), (bytes, value) => {
   const types = elementsOf(bytes, value).map((element) => rawOf(bytes, element.value));
   return isVoid(bytes, value) || types.includes('"object"') ? '"object"' : undefined;
 });
 
-/** Members of the JSON Schema of an object. `subschema` is the shape of a property's schema. */
+/** Members of an object's JSON Schema. `subschema` is the shape of a property's schema. */
 const schemaMembers = (subschema: Shape) => ({
   $schema: text,
-  // A schema that states nothing accepts every value, as `true` does.
+  // An empty schema accepts every value, like `true`.
   properties: record(subschema, (bytes, value) => (rawOf(bytes, value) === 'false' ? '{"not":{}}' : '{}')),
   required: array(text),
 });
@@ -98,7 +98,7 @@ function toolShape(subschema: Shape, outputSchema: Shape): Shape {
   return object({
     ...common,
     name: required(text),
-    // A tool without a schema, or with one that accepts everything, takes any arguments.
+    // A tool with no schema or an open schema accepts any arguments.
     inputSchema: required(inputSchema, (bytes, value) => {
       const isOpen = isVoid(bytes, value) || (value !== undefined && rawOf(bytes, value) === 'true');
       return isOpen ? '{"type":"object"}' : undefined;
@@ -117,7 +117,7 @@ function toolShape(subschema: Shape, outputSchema: Shape): Shape {
 
 const objectSchema = object({ ...schemaMembers(anyObject), type: objectType });
 
-/** The schema of a result for legacy clients, which compile it when they read the list. */
+/** Result schema for legacy clients, which compile it when they read the list. */
 const legacyOutputSchema: Shape = {
   accepts: (value) => objectSchema.accepts(value) && isCompilable(value),
   repair: (draft, value) => {
@@ -148,7 +148,7 @@ const otherShapes = {
   }),
 };
 
-/** Shape of a list's items by the era of the client. What suits legacy clients suits modern ones as well. */
+/** Shapes of list items by the era of the client. A legacy shape implies the modern shape. */
 export const itemShapes: Readonly<Record<Era, Readonly<Record<ListKind, Shape>>>> = {
   legacy: {
     ...otherShapes,

@@ -91,7 +91,7 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, held
   } catch (error) {
     if (!(error instanceof Enough)) throw error;
   }
-  if (!hasList) held.unreadable.add('the list', 'omitted', () => [`${kind} is no array`]);
+  if (!hasList) held.unreadable.add('the list', 'omitted', () => [`${kind} is not an array`]);
   const { nextCursor, ...hint } = rest;
   return {
     bytes: bytes.length,
@@ -111,7 +111,7 @@ function takeItems(scanner: JsonScanner, kind: ListKind, held: BoundedList): voi
     const { pos: start } = scanner;
     const item = readItem(scanner, kind);
     const isText = isUtf8(scanner.bytes.subarray(start, scanner.pos));
-    // A key with other bytes than those received would lead nowhere.
+    // A key with replaced bytes would not reach the item at its server.
     const isReadable = item !== undefined && (isText || !item.key.includes('\ufffd'));
     if (!isReadable)
       held.unreadable.add(item?.key ?? `item ${count}`, 'omitted', () =>
@@ -119,7 +119,7 @@ function takeItems(scanner: JsonScanner, kind: ListKind, held: BoundedList): voi
       );
     else if (!isText) held.unreadable.add(item.key, 'repaired', () => [NOT_UTF8]);
     if (isReadable) held.add(item);
-    // Unreadable elements count as well, so that they cannot go on without end.
+    // The number of unreadable elements is limited as well.
     else if (count > MAX_ITEMS) held.cut ??= 'too_many';
     if (held.cut !== undefined) throw new Enough();
   });

@@ -57,10 +57,10 @@ export const listKinds: Record<
 
 export const everyListKind = Object.keys(listKinds) as ListKind[];
 
-/** Memory of an item beside its text: the record, the heads of its strings, and its entries in merged lists. */
+/** Memory used by an item's record, string headers, and entries in merged lists. */
 const ITEM_BYTES = 400;
 
-/** Memory that an item takes, in bytes. */
+/** Memory used by an item, in bytes. */
 export function heldBytes({ key, before, after }: ListItem): number {
   return ITEM_BYTES + textBytes(key) + textBytes(before) + textBytes(after);
 }

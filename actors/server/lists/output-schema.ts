@@ -1,11 +1,11 @@
-// Whether a validator can compile the JSON Schema of a tool's result. Clients of SDK v1 compile each one when they read a
-// list, and reject the whole list when one fails: for a keyword with a value of the wrong type, a pattern that is no
-// regular expression, or a reference that leads nowhere. This check is stricter than theirs where that is simpler.
+// Finds result schemas that a validator cannot compile. Clients of SDK v1 compile all result schemas when they read a list,
+// and reject the whole list on an error: a keyword value of the wrong type, an invalid pattern, an unresolvable reference.
+// Rare valid schemas (nested $id, references by anchor) are refused as well, which keeps this check small.
 //
-// OUT1  the time grows with the size of the schema: each part is visited once, and no pattern is applied.
+// OUT1  the time is linear in the size of the schema: each part is visited once, and patterns are never applied.
 
 type Schema = Readonly<Record<string, unknown>>;
-/** Whether a keyword's value is right; subschemas are visited by `visit`. */
+/** Returns true for a valid keyword value; `visit` checks a subschema. */
 type Keyword = (value: unknown, visit: (schema: unknown) => boolean) => boolean;
 
 const isObject = (value: unknown): value is Schema =>
@@ -74,14 +74,14 @@ const keywords = new Map<string, Keyword>([
   ]),
   ['patternProperties', arePatterns],
   ['pattern', isPattern],
-  // The keyword of draft 4, which validators refuse; dependencies have two forms; scopes of references can be nested.
+  // Validators refuse `id` of draft 4; the others are rare and not worth a check.
   ...['id', 'dependencies', '$dynamicRef', '$recursiveRef'].map((name): [string, Keyword] => [
     name,
     isUnknown,
   ]),
 ]);
 
-/** Whether clients can compile the schema. */
+/** Returns true if clients can compile the schema. */
 export function isCompilable(root: unknown): boolean {
   const seen = new Set<unknown>();
   const visit = (schema: unknown): boolean => {
@@ -91,7 +91,7 @@ export function isCompilable(root: unknown): boolean {
     if (schema.nullable !== undefined && schema.type === undefined) return false;
     return Object.entries(schema).every(([name, value]) => {
       if (name === '$ref') return typeof value === 'string' && visit(targetOf(root, value));
-      // A nested identifier changes what references lead to.
+      // A nested identifier changes the base of references.
       if (name === '$id') return schema === root && typeof value === 'string';
       return keywords.get(name)?.(value, visit) ?? true;
     });
@@ -99,7 +99,7 @@ export function isCompilable(root: unknown): boolean {
   return visit(root);
 }
 
-/** The part of the schema that a local reference leads to; undefined for any other reference. */
+/** Resolves a local reference; returns undefined for any other reference. */
 function targetOf(root: unknown, reference: string): unknown {
   if (reference === '#') return root;
   if (!reference.startsWith('#/')) return undefined;

@@ -104,7 +104,7 @@ function cutEntries({ lists }: ServerDetails): readonly (readonly [string, strin
   });
 }
 
-/** Lines for each list with invalid items: the counts, and an item each. */
+/** Counts and descriptions of the invalid items of each list. */
 function invalidEntries({ lists }: ServerDetails): readonly (readonly [string, string])[] {
   return Object.entries(lists).flatMap(([name, list]) => {
     if (!list?.invalid) return [];

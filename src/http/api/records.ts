@@ -65,7 +65,7 @@ export function serverRecord(server: ManagedServer, redact: (text: string) => st
   };
 }
 
-/** Invalid items of a list with what merged lists do about them; null where there are none. */
+/** Invalid items of a list and their outcome in merged lists; null if all are valid. */
 function invalidItems({ cache }: ManagedServer, kind: ListKind, redact: (text: string) => string) {
   const { repaired, omitted, first } = cache.faultsOf(kind);
   if (repaired + omitted === 0) return null;

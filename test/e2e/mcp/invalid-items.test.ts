@@ -1,5 +1,5 @@
 // Servers that list items no strict client accepts: merged lists repair or omit them, so that a client of either SDK sees
-// every good item of every server. At /mcp/:id a list is what its server wrote.
+// every good item of every server. Lists at /mcp/:id are forwarded unchanged.
 
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -135,7 +135,7 @@ test('invalid items are told in the log once, in the record and in the command, 
       { name: 'item 6', outcome: 'omitted', reason: 'the item is "none", not an object' },
       { name: 'raw', outcome: 'repaired', reason: 'it is not valid UTF-8' },
       { name: 'half\\ud83d', outcome: 'repaired', reason: 'it holds half of a surrogate pair' },
-      { name: 'ok', outcome: 'omitted', reason: 'the list holds it twice' },
+      { name: 'ok', outcome: 'omitted', reason: 'the key occurs twice in the list' },
     ]),
   };
   const lists = await record(gateway.url);

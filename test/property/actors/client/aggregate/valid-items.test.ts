@@ -1,5 +1,5 @@
-// Whatever servers write into their lists, each item of a merged list is valid for the schemas of both SDK generations,
-// and valid items keep their bytes.
+// For any lists of servers, the items of merged lists are valid for the schemas of both SDK generations, and valid items
+// keep their bytes.
 
 import { specTypeSchemas } from '@modelcontextprotocol/client';
 import {
@@ -131,7 +131,7 @@ function hasHalves(item: unknown): boolean {
   }
 }
 
-/** Whether parts are sound that the schemas of the SDKs leave open, and the official JSON Schemas do not. */
+/** Returns true if the parts are sound that only the official JSON Schemas check. */
 function isSchemaSound(item: unknown): boolean {
   const members = item as Record<string, unknown>;
   const { size = 0, inputSchema = {}, outputSchema, arguments: given = [] } = members;
