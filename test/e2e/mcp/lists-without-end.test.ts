@@ -40,7 +40,7 @@ test('are cut off, which is told in the record, the command and once in the log;
   expect(await record('fresh')).toMatchObject({ count: counts.fresh, cut: { reason: 'too_large' } });
   expect(await record('cycle')).toMatchObject({ count: counts.cycle, cut: { reason: 'cycle' } });
   expect(await record('garbage')).toMatchObject({ count: counts.garbage, cut: { reason: 'too_large' } });
-  expect(await record('plain')).toEqual({ count: 3, cut: null });
+  expect(await record('plain')).toEqual({ count: 3, cut: null, invalid: null });
   // The first page, and one for each of its two cursors.
   expect(counts.cycle).toBe(7500);
 
