@@ -145,7 +145,7 @@ export class InternalError extends GatewayError {
   override readonly rpcCode = -32603;
 }
 
-/** Two edits of one message contradict each other: a mistake of the gateway's own. The message was not sent. */
+/** Overlapping edits of a message, an internal fault. The message was not sent. */
 export class EditConflictError extends GatewayError {
   readonly code = 'ERR_EDIT_CONFLICT';
   override readonly rpcCode = -32603;

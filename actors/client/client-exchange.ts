@@ -59,7 +59,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
   bytes = 0;
   previous: ClientExchange | undefined;
   next: ClientExchange | undefined;
-  /** Changes to make in the answer beside its id. Only a few cold methods need one. */
+  /** Further changes of the answer. Only a few cold methods need them. */
   rewrite: ((answer: Envelope) => readonly Edit[]) | undefined;
   /** Called when it ends, before the client hears of it. */
   whenEnded: ((end: ExchangeEnd) => void) | undefined;
@@ -78,7 +78,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     try {
       message = this.#edited(envelope);
     } catch (error) {
-      // A2: the client gets an answer whatever is wrong with that of the server.
+      // A2: the client receives an error if the answer of the server cannot be edited.
       this.fail(
         error instanceof GatewayError
           ? error
@@ -91,7 +91,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     this.#finish(message, this.modernResult && this.#codeOf(envelope, this.modernResult));
   }
 
-  /** The answer as its client gets it. */
+  /** Returns the answer in the form for the client. */
   #edited(envelope: Envelope): Message {
     const { id } = envelope;
     const edits = this.rewrite === undefined ? [] : [...this.rewrite(envelope)];

@@ -21,17 +21,17 @@ export interface ClientRequest {
   readonly envelope: Envelope;
   readonly exchange: ClientExchange;
   readonly trace: Trace | undefined;
-  /** The principal of a request without a session, where it had to be proven. */
+  /** The proven principal of a request without a session. */
   readonly principal?: string | undefined;
 }
 
 export interface RoutedRequest extends ClientRequest {
   readonly server: ManagedServer;
-  /** Values to replace in the message for that server; other changes of members are added where the message is sent. */
+  /** Replacements of values in the message. The sender adds all other changes. */
   readonly edits?: readonly Edit[] | undefined;
-  /** The target of the name or uri, at the address of several servers; there a client cannot use tasks. */
+  /** Target of the name or uri at a merged address, which does not support tasks. */
   readonly merged?: Target | undefined;
-  /** The connection that the request concerns. */
+  /** Connection with the task of the request. */
   readonly home?: PoolMember | undefined;
 }
 

@@ -1,15 +1,15 @@
-// Applies edits to a message: the only place that sorts, checks and carries them out. The edits of one message come from
-// several sources (routing, era bridge, connection), and overlapping ones would mix bytes of unrelated members.
+// Sorts, checks and applies the edits of a message; no other module does. Edits come from several modules (routing, era bridge,
+// connection), and overlapping edits would corrupt the message.
 //
-// ED1  a message is either edited as a whole or not at all: conflicting edits throw before any byte is written.
-// ED2  the result does not depend on the order of the edits in the list.
+// ED1  conflicting edits throw before the first byte is written.
+// ED2  the result is independent of the order of the list.
 
 import { EditConflictError } from '../errors.ts';
 import { between, type Edit, isInPieces, type Message, PIECES_FROM, sizeOf } from './span.ts';
 
 /**
- * Returns the message with the edits applied. A large message is not copied: it comes in pieces, of the old message and
- * of the new texts. Throws EditConflictError for edits that overlap, begin at the same byte, or lie outside the message.
+ * Returns the edited message. Large messages are returned in pieces, without a copy. Throws EditConflictError for edits that
+ * overlap, start at the same byte, or exceed the message.
  */
 export function applyEdits(message: Message, edits: readonly Edit[]): Message {
   const ordered = inOrder(edits);
@@ -25,7 +25,7 @@ export function applyEdits(message: Message, edits: readonly Edit[]): Message {
   return gathered(pieces);
 }
 
-/** The edits sorted by position; the same list where they are sorted already, as most are. */
+/** Returns the edits sorted by position; a sorted list is returned unchanged. */
 function inOrder(edits: readonly Edit[]): readonly Edit[] {
   let before = 0;
   for (const { start } of edits) {
@@ -35,7 +35,7 @@ function inOrder(edits: readonly Edit[]): readonly Edit[] {
   return edits;
 }
 
-/** Two edits may touch. Where two begin at the same byte, their order would decide the result. */
+/** Adjacent edits are valid. Edits with the same start are not, because the result would depend on their order. */
 function checkEdits(ordered: readonly Edit[], size: number): void {
   let before: Edit | undefined;
   for (const edit of ordered) {

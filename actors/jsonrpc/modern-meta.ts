@@ -80,7 +80,7 @@ export function toModern(envelope: Envelope, caller: Caller, more?: Changes): En
   return edits.length === 0 ? envelope : readServerMessage(whole(applyEdits(envelope.bytes, edits)));
 }
 
-/** The edits that make it one. `more` are members for `params`, other than `_meta`. */
+/** Returns the edits of `toModern`. `more` are changes of `params`, except `_meta`. */
 export function modernEdits(envelope: Envelope, meta: RawMeta, more: Changes = noChanges): Edit[] {
   const { bytes, params } = envelope;
   if (params === undefined) {
@@ -101,8 +101,8 @@ export function modernEdits(envelope: Envelope, meta: RawMeta, more: Changes = n
 const ofRetries: Changes = { inputResponses: undefined, requestState: undefined };
 
 /**
- * The edits that make a request of a modern client what a legacy server expects: one that speaks both eras must not take it
- * for modern. `more` are members for `params`, other than `_meta`.
+ * Returns the edits that convert a modern request to the legacy era. Servers of both eras must not read the result as modern.
+ * `more` are changes of `params`, except `_meta`.
  */
 export function legacyEdits(envelope: Envelope, more: Changes = noChanges): Edit[] {
   const { bytes, params } = envelope;

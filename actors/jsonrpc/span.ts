@@ -29,7 +29,7 @@ export function rawJson(value: unknown): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** Both lists of edits as one, in no particular order. */
+/** Concatenates two lists of edits. */
 export function together(some: readonly Edit[] | undefined, others: readonly Edit[]): readonly Edit[] {
   if (some === undefined || some.length === 0) return others;
   return others.length === 0 ? some : [...some, ...others];

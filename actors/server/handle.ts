@@ -280,7 +280,7 @@ export class Handle {
     }
   }
 
-  /** Only the connection that has created the task is sure to know it, and only for as long as it lives. */
+  /** The task exists on the connection that created it only. */
   #memberOfTask(call: Call, { connection }: Call): PoolMember | undefined {
     for (const member of this.#pool.members)
       if (member.connection === connection && canTake(member)) return member;

@@ -1,8 +1,7 @@
-// Capabilities of a modern client that its server must not see: roots, unless the catalog forwards them, and the tasks
-// extension at the address of several servers, where a task's id would lead back to no server.
+// Hides client capabilities from modern servers: roots, unless the catalog forwards them, and at merged addresses the tasks
+// extension, because a merged address cannot route a task id back to a server.
 //
-// Only for a server of the modern era. A request to a legacy server loses all capabilities of its client (`legacyEdits`), and
-// edits inside a member that is removed would overlap with its removal.
+// Not for legacy servers: `legacyEdits` removes all client capabilities, and edits inside them would overlap with the removal.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers, membersOf } from '../../jsonrpc/members.ts';
@@ -15,7 +14,7 @@ export const TASKS = 'io.modelcontextprotocol/tasks';
 
 const noEdits: readonly Edit[] = [];
 
-/** Returns the edits that remove what the server must not see; for most requests none. */
+/** Returns the edits that remove hidden capabilities; empty for most requests. */
 export function hiddenCapabilityEdits(
   { envelope, server, merged }: RoutedRequest,
   { capabilities }: ModernCaller,
@@ -31,7 +30,7 @@ function rootsEdits(envelope: Envelope): readonly Edit[] {
   return span === undefined ? noEdits : changeMembers(envelope.bytes, span, { roots: undefined });
 }
 
-/** A member that occurs twice is changed twice: which of them a server reads is not known. */
+/** Changes every duplicate of the member, because parsers disagree about the valid one. */
 function tasksEdits(envelope: Envelope): readonly Edit[] {
   const { bytes } = envelope;
   return membersOf(bytes, envelope.meta(metaKeys.clientCapabilities))

@@ -65,7 +65,7 @@ export class LegacyOnModern implements Exchange, Cancellable {
   }
 
   /**
-   * `more` are members that a retry has beside. Throws RpcFault where it would be nested too deeply, and EditConflictError.
+   * `more` are the additional members of a retry. Throws RpcFault for excessive nesting, and EditConflictError.
    */
   send(more?: Changes): void {
     this.#letGo();

@@ -183,7 +183,7 @@ function isAwakeFor({ server, session, caller }: RoutedRequest, { eraBridge }: R
   return false;
 }
 
-/** The tools that the client may see, in the form in which it can use them. */
+/** Returns the visible tools, without task support if the client cannot use tasks. */
 function shownTools(
   tools: readonly ListItem[],
   route: RoutedRequest,
@@ -193,7 +193,7 @@ function shownTools(
   return hidesTasks(route) ? shown.map(withoutTaskSupport) : shown;
 }
 
-/** Makes a list of tools show what `shownTools` returns; it is left alone where it does so already. */
+/** Returns the edits that reduce a list to `shownTools`; empty if nothing changes. */
 function toolListEdits(answer: Envelope, route: RoutedRequest, aggregate: Aggregate): Edit[] {
   if (answer.result === undefined) return [];
   const items = itemsOf(answer, 'tools');

@@ -1,5 +1,5 @@
-// Sends a request to its server as one call, or as a task where the tool works no other way. The sender does not notice the
-// difference: both end once, are cancelled alike, and can be suspended.
+// Sends a request as a plain call, or as a task if the tool requires one. Both kinds have the same interface: they finish
+// exactly once, and can be cancelled and suspended.
 
 import type { GatewayError } from '../../errors.ts';
 import type { CallRequest } from '../../server/calls/call.ts';
@@ -8,17 +8,17 @@ import type { RoutedRequest } from '../routed-request.ts';
 import { isCalledAsTask } from './hidden-tasks.ts';
 import { TaskCall } from './task-call.ts';
 
-/** A request at its server, whatever calls it takes. */
+/** A request in progress at a server; it may take several calls. */
 export interface ServerCall extends Cancellable {
-  /** Stops the deadline while the client is asked something. */
+  /** Stops the deadline during a question to the client. */
   suspend(): void;
-  /** Starts the deadline anew. */
+  /** Restarts the deadline. */
   resume(): void;
-  /** Ends the request with this error. */
+  /** Fails the request with this error. */
   fail(error: GatewayError): void;
 }
 
-/** Sends the request; it ends through its exchange, perhaps before this returns. */
+/** Sends the request. The exchange may finish before this function returns. */
 export function callServer(route: RoutedRequest, request: CallRequest): ServerCall {
   const { server } = route;
   return isCalledAsTask(route) ? new TaskCall(server, request) : server.handle.accept(request);

@@ -1,9 +1,9 @@
-// One tool call of a plain client, carried out as a task of a legacy server: the call that creates the task, then the request
-// for its result, on the same connection. The client gets the tool's result as if the tool had answered at once.
+// Runs a tool call of a plain client as a task of a legacy server: a first call creates the task, a second call on the same
+// connection waits for the result. The client receives the plain tool result.
 //
-// TC1  the client's request ends exactly once (A2), whichever of the two calls ends it.
-// TC2  a task whose client has left, or has got an error, is cancelled at its server.
-// TC3  the progress of the task is the progress of the client's request: its token stays valid (2025-11-25, "Tasks").
+// TC1  the client's request finishes exactly once (A2).
+// TC2  the task is cancelled if the client leaves or receives an error.
+// TC3  progress of the task is sent under the client's token, which stays valid for the task (2025-11-25, "Tasks").
 
 import type { GatewayError } from '../../errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -20,14 +20,14 @@ import type { ServerCall } from './call-server.ts';
 
 const CANCEL_TIMEOUT_MS = 10_000;
 
-/** The result as the tool's own: a client that was told of no task cannot relate it to one. */
+/** Removes the reference to the task, which the client does not know. */
 const plainResult = new ResultChange({}, { 'io.modelcontextprotocol/related-task': undefined });
 
 export class TaskCall implements Exchange, ServerCall {
   readonly #server: ManagedServer;
   readonly #request: CallRequest;
   readonly #creation: Call;
-  /** The call in flight: the one that creates the task, then the one that waits for its result. */
+  /** The current call: it creates the task, or waits for the result. */
   #call: Call;
   #taskId: string | undefined;
   #isOver = false;
@@ -53,7 +53,7 @@ export class TaskCall implements Exchange, ServerCall {
     if (!this.#isOver) this.#request.exchange.relay(message);
   }
 
-  /** Ends the request with this error, whether a call has failed with it or the caller gives up. */
+  /** Fails the request with this error, after a failed call or on behalf of the caller. */
   fail(error: GatewayError, isUnsent?: boolean): void {
     if (!this.#end()) return;
     if (!this.#call.isDone) this.#call.cancel(error.message);
@@ -68,7 +68,7 @@ export class TaskCall implements Exchange, ServerCall {
 
   cancel(reason?: string): void {
     if (!this.#end()) return;
-    // A call that was sent may create a task yet: the answer has the id by which that is cancelled.
+    // A sent call may still create a task. The answer then contains the id for the cancellation.
     if (this.#taskId !== undefined || this.connection === undefined) this.#call.cancel(reason);
     this.#cancelTask();
     this.#request.exchange.drop();
@@ -105,7 +105,7 @@ export class TaskCall implements Exchange, ServerCall {
     this.#call = this.#server.handle.accept(request);
   }
 
-  /** A task that has ended meanwhile refuses that, which needs no reaction. */
+  /** The server refuses to cancel a finished task; that needs no reaction. */
   #cancelTask(): void {
     const taskId = this.#taskId;
     if (taskId === undefined) return;
@@ -119,7 +119,7 @@ export class TaskCall implements Exchange, ServerCall {
   }
 }
 
-/** The id of the task in a CreateTaskResult; undefined for any other answer. */
+/** Returns the task id of a CreateTaskResult; undefined for other answers. */
 function createdTask(answer: Envelope): string | undefined {
   const { bytes, result } = answer;
   if (result === undefined) return undefined;

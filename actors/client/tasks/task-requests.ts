@@ -1,8 +1,8 @@
-// Requests about tasks at the address of one server. Where clients share a connection, the server takes them for one client, so
-// that the gateway keeps their tasks apart: a client sees its own tasks, and all others are unknown to it.
+// Access control for tasks at the address of a single server. The server cannot distinguish clients that share a connection, so
+// the gateway restricts each client to the tasks it created.
 //
-// TA1  an unknown task and that of another client are refused by the same bytes, and the server is not asked.
-// TA2  clients that nothing tells apart (no session, no principal) find a task by its id only; no list is given to them.
+// TA1  foreign and unknown tasks are refused with identical bytes, without a request to the server.
+// TA2  clients without session and principal cannot be distinguished: they need a task id, and `tasks/list` is refused.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
@@ -23,30 +23,30 @@ export function isTaskMethod(method: string): boolean {
   return taskMethods.has(method);
 }
 
-/** Whether the server may answer this request of a modern client with a task. */
+/** Returns true if a modern server may answer the request with a task. */
 export function declaresTasks({ caller, server }: RoutedRequest): boolean {
   const extensions = caller?.capabilities.extensions as Readonly<Record<string, unknown>> | undefined;
   return extensions?.[TASKS] !== undefined && server.eras.for('modern') === 'modern';
 }
 
-/** Has the task recorded that the server may create for this request. */
+/** Records the task if the answer to this request creates one. */
 export function recordTask(route: RoutedRequest): void {
   const { server, session } = route;
   onAnswer(route, (answer) => {
     const task = createdTask(answer);
     if (task === undefined) return;
-    const origin = { owner: ownerOf(route), session, member: servingMember(route) };
+    const origin = { owner: ownerOf(route), session, member: connectedMember(route) };
     server.tasks.add(origin, task.taskId, task);
   });
 }
 
-/** Sends a request about tasks to its server by `forward`, or refuses it. */
+/** Checks a task request, then passes it to `forward` or refuses it. */
 export function routeTaskRequest(route: RoutedRequest, forward: (route: RoutedRequest) => void): void {
   const { envelope, exchange, server, caller } = route;
   const { method } = envelope;
   const owner = ownerOf(route);
   const isGuarded = server.pool.placeOf(route.session, clientEra(route)) === undefined;
-  // A legacy server's tasks are unknown in the modern era: the gateway drives them (task-call.ts).
+  // Modern clients have no access to tasks of legacy servers (hidden-tasks.ts).
   const isForeignEra = caller !== undefined && server.eras.for('modern') !== 'modern';
   if (isForeignEra || (method === 'tasks/list' && isGuarded && owner === anybody)) {
     exchange.refuse(new RpcFault(rpcCodes.methodNotFound, `Method not found: ${method}`));
@@ -60,14 +60,14 @@ export function routeTaskRequest(route: RoutedRequest, forward: (route: RoutedRe
   }
   const id = envelope.paramText('taskId') ?? '';
   const found = server.tasks.find(owner, id);
-  // Another node of the cluster may have recorded it; ids of the modern era cannot be guessed.
+  // The record may be on a different cluster node. Modern task ids are unguessable by specification.
   const mayBeElsewhere = exchange.modernResult?.states !== undefined && !server.tasks.isKnown(id);
   if (isGuarded && found === undefined && !mayBeElsewhere) {
     exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'Failed to retrieve task: Task not found'));
     return;
   }
   onAnswer(route, (answer) => {
-    // A result is given at the end only.
+    // The server returns the result after the end of the task only.
     if (method === 'tasks/result') server.tasks.update(owner, id, { status: 'completed', ttl: undefined });
     else if (answer.result !== undefined)
       server.tasks.update(owner, id, stateOf(answer.parse(answer.result)));
@@ -75,13 +75,13 @@ export function routeTaskRequest(route: RoutedRequest, forward: (route: RoutedRe
   forward(found?.member === undefined ? route : { ...route, home: found.member });
 }
 
-/** The principal, or else the session. */
+/** Returns the proven principal; without a principal, the session. */
 function ownerOf({ session, caller, principal }: RoutedRequest): TaskOwner {
   if (session === undefined) return caller?.principal ?? principal ?? anybody;
   return session.principal.kind === 'anonymous' ? session : principalText(session.principal);
 }
 
-function servingMember({ server, exchange }: RoutedRequest): PoolMember | undefined {
+function connectedMember({ server, exchange }: RoutedRequest): PoolMember | undefined {
   const connection = exchange.call?.connection;
   return [...server.pool.members].find((member) => member.connection === connection);
 }
@@ -104,7 +104,7 @@ interface Task {
   readonly ttl: unknown;
 }
 
-/** The task that an answer creates: in the legacy era its own member, in the modern era the result itself. */
+/** Returns the created task: a member of the result in the legacy era, the result itself in the modern era. */
 function createdTask(answer: Envelope): Task | undefined {
   const { bytes, result, message } = answer;
   if (result === undefined || !holds(message, '"taskId"')) return undefined;
@@ -119,7 +119,7 @@ function stateOf(task: unknown): { status: unknown; ttl: unknown } {
   return { status, ttl: ttlMs ?? ttl };
 }
 
-/** Edits that leave only these tasks in a list. */
+/** Returns the edits that remove foreign tasks from a list. */
 function ownTasksOnly(answer: Envelope, isOwn: (id: string) => boolean): readonly Edit[] {
   const { bytes, result } = answer;
   const span = memberOf(bytes, result, 'tasks');

@@ -57,10 +57,11 @@ export class ServerCache {
   /** The lists that it could not give when it was asked, and never before. */
   #missing: readonly ListKind[] = [];
   #isClosed = false;
-  /** The tools that ask for headers, and those that need tasks; each call asks for its own. */
+  /** Tools with header annotations. */
   #annotated: ReadonlyMap<string, ListItem> = new Map();
+  /** Names of the tools that require a task. */
   #taskTools: ReadonlySet<string> = new Set();
-  /** The list that these were found in. */
+  /** Source list of both. */
   #lookedThrough: readonly ListItem[] | undefined;
   /** What the client could do on whose connection the lists were learnt; some servers offer more to those who can more. */
   #offered: readonly string[] = [];
@@ -131,7 +132,7 @@ export class ServerCache {
     return joinFaults(this.#unreadable[kind], items && checkedList(kind, items).faults);
   }
 
-  /** Whether a tool of the legacy era can be called as a task only, and the server takes such calls. */
+  /** Returns true if a legacy tool requires a task, and the server supports task calls. */
   needsTask(tool: string): boolean {
     this.#lookThrough();
     return this.#taskTools.has(tool) && takesTaskCalls(this.#descriptions.legacy);

@@ -37,7 +37,7 @@ export interface Patience {
 /** A request to a server. */
 export interface CallRequest {
   readonly envelope: Envelope;
-  /** Replacements to make in the message beside id and progress token. */
+  /** Edits of the message, except id and progress token. */
   readonly edits?: readonly Edit[] | undefined;
   readonly exchange: Exchange;
   /** The client session it belongs to; undefined for stateless requests and the gateway's own. */
@@ -48,11 +48,11 @@ export interface CallRequest {
   /** It asks for log messages, by a level that only its edits add. */
   readonly asksForLog?: boolean | undefined;
   /**
-   * The call that has created the task whose result this one waits for. It is sent on the same connection, inherits the
-   * progress of that call, and waits as long as a call may take at all.
+   * Call that created the task. This call waits for the result: on the same connection, with the progress of that call, and
+   * for the maximum duration of calls.
    */
   readonly continues?: Call | undefined;
-  /** The connection that the request concerns; while it is open, no other can answer. */
+  /** Required connection, as long as it is open. */
   readonly home?: PoolMember | undefined;
 }
 

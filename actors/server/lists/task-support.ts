@@ -1,5 +1,5 @@
-// `execution.taskSupport` of a listed tool (2025-11-25, "Tasks"): whether it is called as a task. Clients that cannot use the
-// tasks of a server get the tool without it, since it refers to a capability that they were not offered.
+// Reads and removes `execution.taskSupport` of listed tools (2025-11-25, "Tasks"). Clients without access to the tasks of a
+// server receive tools without it, because the gateway does not declare the capability to them.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { JsonScanner } from '../../jsonrpc/json-scanner.ts';
@@ -10,14 +10,14 @@ import { itemJson, type ListItem, readItem } from './lists.ts';
 
 const MEMBER = 'taskSupport';
 
-/** Names of the tools that can be called as a task only; of several with one name the first counts. */
+/** Returns the names of tools that require a task; duplicates of a name are ignored. */
 export function taskToolsIn(tools: readonly ListItem[]): ReadonlySet<string> {
   const support = new Map<string, unknown>();
   for (const tool of tools) if (!support.has(tool.key)) support.set(tool.key, taskSupportOf(tool));
   return new Set([...support].filter(([, value]) => value === 'required').map(([key]) => key));
 }
 
-/** Whether the server declares that tools can be called as tasks. */
+/** Returns true if the server declares task calls of tools. */
 export function takesTaskCalls(description: ServerDescription | undefined): boolean {
   const { tasks } = (description?.capabilities ?? {}) as {
     tasks?: { requests?: { tools?: { call?: unknown } } };
@@ -25,7 +25,7 @@ export function takesTaskCalls(description: ServerDescription | undefined): bool
   return tasks?.requests?.tools?.call !== undefined;
 }
 
-/** Returns the tool without `execution.taskSupport`; the same object where it has none. */
+/** Returns the tool without `execution.taskSupport`; the same object if the member is absent. */
 export function withoutTaskSupport(tool: ListItem): ListItem {
   if (!mayHaveIt(tool)) return tool;
   const bytes = Buffer.from(itemJson(tool), 'utf8');
@@ -45,7 +45,7 @@ function taskSupportOf(tool: ListItem): unknown {
   return execution?.taskSupport;
 }
 
-/** Few tools have it; only those are worth parsing. A key may be spelled with escapes. */
+/** Avoids parsing most tools. Keys may contain escapes. */
 function mayHaveIt({ before, after }: ListItem): boolean {
   return [before, after].some((text) => text.includes(MEMBER) || text.includes('\\u'));
 }

@@ -52,10 +52,7 @@ export class ConnectionUsage {
     return member.owner === undefined && subscriptions.some((owner) => this.isAt(owner, member));
   }
 
-  /**
-   * A connection that must not end for want of calls: somebody waits for an answer, has a task running there, or listens to
-   * this very server.
-   */
+  /** Returns true if the connection must stay open: for calls, running tasks or listeners of this server. */
   isInUse(member: PoolMember): boolean {
     const { server, subscriptions, tasks, handle } = this.#options;
     const { isOpen, inFlight, owner } = member;

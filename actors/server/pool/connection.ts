@@ -134,7 +134,7 @@ export class Connection {
     try {
       message = renumbered(call.envelope, String(call.id), call.edits);
     } catch (error) {
-      // Nothing of it was sent: the server cannot have taken it for another message.
+      // The server has not received the call.
       this.#calls.delete(call.id);
       call.fail(
         error instanceof GatewayError ? error : new InternalError('could not write a call', { cause: error }),

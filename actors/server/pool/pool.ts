@@ -19,7 +19,7 @@ import { canTake, type PoolMember } from './pool-member.ts';
 
 export interface PoolOptions extends ConnectionSetupOptions {
   readonly max: number;
-  /** Whether a member without calls has listeners, or runs a task. */
+  /** Returns true if an idle member has listeners or running tasks. */
   isNeededBySome(member: PoolMember): boolean;
   onOpen(member: PoolMember): void;
   /** A member could not be opened; the calls that wait for it cannot be sent. */

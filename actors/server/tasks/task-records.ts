@@ -1,27 +1,27 @@
-// Tasks that clients have created at one server: their owners, and whether they may still be running. Several clients share a
-// connection, so that the server itself cannot tell whose task is whose.
+// Records the owner and state of the tasks that clients created at a server. The server cannot distinguish clients that share a
+// connection.
 //
-// TR1      a task belongs to the principal that has created it; without one to the session, whose end removes the record.
-// TR2 (A8) at most MAX_RECORDS are kept, and MAX_PER_OWNER of one owner (A6); beyond that the oldest is forgotten.
-// TR3      a task counts as running until the server reports its end, its ttl is over, or nothing was heard of it for ACTIVE_MS.
+// TR1      the owner is the principal; without a principal it is the session, and the record is removed with the session.
+// TR2 (A8) bounds: MAX_RECORDS in total, MAX_PER_OWNER per owner (A6). The oldest records are removed first.
+// TR3      a task is active until the server reports a final status, the ttl expires, or ACTIVE_MS pass without news.
 
 import { forgetOldest } from '../../forget-oldest.ts';
 import type { CallOwner } from '../calls/call-owner.ts';
 import type { PoolMember } from '../pool/pool-member.ts';
 
-/** A principal by its text, or a session. */
+/** Text of a principal, or a session. */
 export type TaskOwner = CallOwner | string;
 
-/** A task as its server describes it. */
+/** State of a task as reported by the server. */
 export interface TaskState {
   readonly status: unknown;
-  /** Milliseconds; undefined or null where the server names none. */
+  /** Milliseconds; undefined or null without a limit. */
   readonly ttl: unknown;
 }
 
 export interface TaskOrigin {
   readonly owner: TaskOwner;
-  /** Receives the notifications about the task. */
+  /** Receiver of notifications about the task. */
   readonly session: CallOwner | undefined;
   readonly member: PoolMember | undefined;
 }
@@ -36,10 +36,10 @@ interface TaskRecord {
 
 export const MAX_RECORDS = 8192;
 export const MAX_PER_OWNER = 1024;
-/** A longer id is not recorded, so that its task is unknown. */
+/** Longer ids are not recorded. */
 export const MAX_ID_LENGTH = 1024;
 export const ACTIVE_MS = 3_600_000;
-/** A task without news for so long is forgotten, whatever its ttl. */
+/** Maximum age of a record without news, regardless of the ttl. */
 const KEPT_MS = 86_400_000;
 const SWEEP_MS = 60_000;
 
@@ -51,7 +51,7 @@ export class TaskRecords {
   #size = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
 
-  /** `now` returns milliseconds that never go back. */
+  /** `now` returns monotonic milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
@@ -65,7 +65,7 @@ export class TaskRecords {
     if (id.length > MAX_ID_LENGTH) return;
     this.#sweep();
     const own = this.#byOwner.get(owner) ?? new Map<string, TaskRecord>();
-    // Taken out first: the owner and the task that were added last stand last.
+    // Deleted first, so that the newest owner and task are last in the iteration order.
     this.#byOwner.delete(owner);
     this.#byOwner.set(owner, own);
     const before = own.size;
@@ -77,19 +77,19 @@ export class TaskRecords {
     while (this.#size > MAX_RECORDS) this.#forgetOne();
   }
 
-  /** The connection with the task; undefined where the task is not one of this owner. */
+  /** Returns the record; undefined for unknown and foreign tasks. */
   find(owner: TaskOwner, id: string): { readonly member: PoolMember | undefined } | undefined {
     const record = this.#byOwner.get(owner)?.get(id);
     return record === undefined || this.#isExpired(record) ? undefined : record;
   }
 
-  /** Whether anybody has created a task of this id. */
+  /** Returns true if any owner has a task with this id. */
   isKnown(id: string): boolean {
     for (const owner of this.#byOwner.keys()) if (this.find(owner, id) !== undefined) return true;
     return false;
   }
 
-  /** Notes what the server reports of a task. */
+  /** Stores a reported state. */
   update(owner: TaskOwner, id: string, { status, ttl }: TaskState): void {
     const record = this.#byOwner.get(owner)?.get(id);
     if (record === undefined) return;
@@ -98,7 +98,7 @@ export class TaskRecords {
     if (terminal.has(status)) record.isActive = false;
   }
 
-  /** Notes what a connection reports of a task, and returns the sessions that are to be notified. */
+  /** Stores a state reported on a connection, and returns the sessions to notify. */
   onStatus(member: PoolMember, id: string, state: TaskState): readonly CallOwner[] {
     const sessions: CallOwner[] = [];
     for (const [owner, own] of this.#byOwner) {
@@ -110,7 +110,7 @@ export class TaskRecords {
     return sessions;
   }
 
-  /** Whether a task may be running on this connection. */
+  /** Returns true if the connection has an active task. */
   isActiveOn(member: PoolMember): boolean {
     const now = this.#now();
     for (const own of this.#byOwner.values())
@@ -119,7 +119,7 @@ export class TaskRecords {
     return false;
   }
 
-  /** A session has ended. */
+  /** Removes the tasks of a closed session. */
   release(session: CallOwner): void {
     if (this.#size === 0) return;
     this.#size -= this.#byOwner.get(session)?.size ?? 0;
@@ -144,7 +144,7 @@ export class TaskRecords {
     }
   }
 
-  /** Forgets the oldest task of the owner who has added none for the longest time. */
+  /** Removes the oldest task of the least recently active owner. */
   #forgetOne(): void {
     for (const [owner, own] of this.#byOwner) {
       const before = own.size;

@@ -1,5 +1,5 @@
-// Tasks of legacy servers: at /mcp a plain client calls a tool that works as a task only, and at /mcp/:id each client has its own
-// tasks, also on a shared connection; a running task keeps its server awake.
+// Tasks of legacy servers: plain clients call tools that require a task at /mcp, clients of a shared connection cannot reach
+// foreign tasks at /mcp/:id, and a running task prevents the idle stop.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -94,7 +94,7 @@ describe('at the address of several servers', () => {
       content: [{ type: 'text', text: `done ${marker}` }],
       _meta: { mine: 1 },
     });
-    // Its server may forget the task once the result was fetched, but not before.
+    // The ttl covers the maximum duration of a call, and a margin.
     expect(callOf('calls', marker).params.task).toEqual({ ttl: 660_000 });
   });
 
@@ -162,7 +162,7 @@ describe('at the address of several servers', () => {
     expect(progress.map((one) => one.progress)).toEqual(progress.map((_, at) => at + 1));
     expect(progress.every(({ progressToken }) => progressToken === 'mine')).toBe(true);
     expect(all.at(-1)).toMatchObject({ id: 'x', result: { content: [{ text: 'done p' }] } });
-    // The client was told of no task: its status is no business of its.
+    // The client does not know the task, and must not receive its status.
     expect(all.some(({ method }) => method === 'notifications/tasks/status')).toBe(false);
   });
 
@@ -362,7 +362,7 @@ test('clients that share a connection to a remote server have their own tasks', 
   expect(await seen(ben, 'tasks/result')).toContain(notFound.message);
   expect(await seen(anna, 'tasks/result')).toContain('done far');
   await fetch(url, { method: 'DELETE', headers: anna });
-  // The session's tasks are gone with it, whoever knows their ids.
+  // The tasks of a closed session are unknown, even with a valid id.
   expect(await seen(await initialize(url), 'tasks/get')).toContain(notFound.message);
 });
 

@@ -1,4 +1,4 @@
-// Edits of a message: any order gives the result of editing the text by hand, and conflicting edits change nothing.
+// Edits of a message: the result equals string editing in any order, and conflicting edits are refused.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -6,11 +6,11 @@ import { applyEdits } from '../../../../actors/jsonrpc/apply-edits.ts';
 import { type Edit, isInPieces, whole } from '../../../../actors/jsonrpc/span.ts';
 
 const text = fc.string({ unit: 'binary-ascii', maxLength: 90 });
-/** Sizes on both sides of those from which copying works in another way. */
+/** Sizes below and above the thresholds of the copy functions. */
 const gap = fc.constantFrom(1, 2, 300, 20_000);
 const parts = fc.array(fc.record({ gap, size: fc.constantFrom(0, 1, 5, 400), text }), { maxLength: 6 });
 
-/** Edits with a gap before each, and the message they are for. */
+/** Returns separated edits and a message for them. */
 function laidOut(given: readonly { gap: number; size: number; text: string }[]): {
   bytes: Buffer;
   edits: Edit[];
@@ -62,7 +62,7 @@ test('overlapping edits are refused, whatever their order and wherever they over
     fc.property(parts, fc.nat(), fc.nat(), fc.nat(), text, (given, which, from, length, put) => {
       const { bytes, edits } = laidOut([{ gap: 1, size: 5, text: '' }, ...given]);
       const other = edits[which % edits.length] as Edit;
-      // It begins within the other edit, or has the other's first byte within it.
+      // Starts inside the existing edit, or contains the first byte of that edit.
       const size = other.end - other.start;
       const inside = { start: other.start + (from % Math.max(1, size)), text: put };
       const around = { start: Math.max(0, other.start - 1 - (from % 3)), text: put };

@@ -1,5 +1,5 @@
-// A tool call of any members in any order, between any two eras, at /mcp: the server receives valid JSON, which is the parsed
-// message with the same changes made by hand. Client bytes never become members that no filter has read.
+// Tool calls with random members in random order, between all eras, at /mcp: the server receives valid JSON, equal to the parsed
+// message after the same changes. Crafted metadata never becomes arguments.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -49,7 +49,7 @@ afterAll(() => {
   for (const managed of Object.values(servers)) managed.actor.stop();
 });
 
-/** What the server receives of a tool call at /mcp. */
+/** Returns the message that the server receives for a tool call at /mcp. */
 function received(text: string, client: Era, server: Era, tool: string): Json {
   const managed = servers[server] as FakeManaged;
   const envelope = readClientMessage(Buffer.from(text));
@@ -67,7 +67,7 @@ function received(text: string, client: Era, server: Era, tool: string): Json {
   return sent?.message as Json;
 }
 
-/** The same change, made to the parsed message. */
+/** Returns the expected message, by changing the parsed one. */
 function byHand(text: string, client: Era, server: Era, tool: string, id: unknown): Json {
   const message = JSON.parse(text) as Json;
   const params = message.params as Json;
@@ -98,7 +98,7 @@ const gap = fc.constantFrom('', ' ', '  ');
 const json = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.stringify(value));
 type Members = readonly (readonly [string, string])[];
 
-/** An object of some of these members, in any order and spacing; `always` are there in any case. */
+/** Generates an object with a random subset, order and spacing of members; `always` are present. */
 function objectOf(
   members: Readonly<Record<string, fc.Arbitrary<string>>>,
   always: readonly string[],
@@ -166,8 +166,8 @@ test.each(kinds.legacy.flatMap((client) => kinds.modern.map((server) => [client,
   },
 );
 
-// Up to 0.9 the removal of the tasks extension and that of the capabilities around it overlapped. The bytes after the
-// extension then took the place of a part of the arguments: members of `_meta` became arguments.
+// Regression: the removals of the tasks extension and of the surrounding capabilities overlapped, and members of `_meta`
+// replaced a part of the arguments.
 test('no crafted metadata becomes arguments, whatever the lengths', () => {
   for (let pad = 0; pad < 120; pad += 1) {
     const args = `{"path":"allowed","a":{"b":{"pad":"${'x'.repeat(pad)}"}}}`;

@@ -1,5 +1,5 @@
-// Capabilities of a modern client that a modern server must not see: the tasks extension at /mcp, roots unless forwarded. Nothing
-// else of the message changes.
+// Hidden client capabilities at modern servers: the tasks extension at /mcp, and roots unless forwarded. All other bytes stay
+// unchanged.
 
 import { expect, test } from 'vitest';
 import { hiddenCapabilityEdits } from '../../../../../actors/client/eras/hidden-capabilities.ts';
@@ -17,7 +17,7 @@ function message(capabilities: string): string {
   return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{${meta}}}}`;
 }
 
-/** What the server gets of a request at /mcp, or at its own address. */
+/** Returns the message that the server receives at a merged or single address. */
 function sent(text: string, isMerged: boolean): string {
   const envelope = readClientMessage(Buffer.from(text));
   const server = { entry: { forward_roots: false } } as RoutedRequest['server'];
