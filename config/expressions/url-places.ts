@@ -54,7 +54,10 @@ export function placeText(place: Place, values: Readonly<Record<string, unknown>
   const what = place.delimiter === '/' ? 'path segment' : 'query parameter';
   if (text === '') throw refusal(place, `leaves a ${what} empty: give it a value`);
   if (leadsUp(place, text))
-    throw refusal(place, `makes the path segment ${text}, which leads to another path: send it in the query`);
+    throw refusal(
+      place,
+      `makes the path segment ${text.split(';', 1)[0]}, which leads to another path: send it in the query`,
+    );
   return text;
 }
 

@@ -38,14 +38,16 @@ export function readHttpNode(node: NodeToRead): NodeWork | undefined {
   };
 }
 
-/** Returns undefined without any prefix in `url_allow`. */
+/** Returns undefined if `url_allow` is missing or empty. */
 function allowedPrefixes({ reader, path, config }: NodeToRead): readonly URL[] | undefined {
+  const at = joinPath(path, 'url_allow');
   const written = config.url_allow as readonly (string | undefined)[] | undefined;
+  if (written === undefined && reader.has(at)) return [];
   if (written === undefined || written.length === 0) return undefined;
   return written.flatMap((text, index) => {
     const prefix = text === undefined ? [] : readPrefix(text);
     if (typeof prefix !== 'string') return prefix;
-    reader.report(joinPath(joinPath(path, 'url_allow'), index), prefix);
+    reader.report(joinPath(at, index), prefix);
     return [];
   });
 }

@@ -70,7 +70,7 @@ describe('a value in a url', () => {
     [`http://h.example/users/.${Q}/x`, '.', 'makes the path segment ..'],
     [`http://h.example/users/%2E${Q}/x`, '.', 'makes the path segment %2E.'],
     [`http://h.example/users/${Q}{{ parameters.r }}/x`, '.', 'makes the path segment ..'],
-    [`http://h.example/users/${Q};v=1/x`, '..', 'makes the path segment ..;v=1'],
+    [`http://h.example/users/${Q};v=1/x`, '..', 'makes the path segment .., which'],
     [`http://h.example/users/${Q}`, '', '`parameters.q` leaves a path segment empty'],
     [`http://h.example/users/${Q}/notes`, '', 'leaves a path segment empty'],
     [`http://h.example/users?${Q}`, '', 'leaves a query parameter empty'],

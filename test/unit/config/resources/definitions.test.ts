@@ -24,6 +24,18 @@ it('R4 the definition of a flow gives the flow back, with the agents that are wr
   expect(read.nodes[0]?.work).toMatchObject({ agent: { name: 'f/check' } });
 });
 
+it.each(['http://127.0.0.1{{ input }}/', '{{ input }}'])(
+  'a run of an earlier version with the url %s continues, and its node sends nothing',
+  async (url) => {
+    const spec = { nodes: [{ id: 'a', type: 'HTTP', config: { url } }] };
+    const [node] = (await flowDefinition(JSON.stringify(spec), context())).nodes;
+    if (node?.work.type !== 'HTTP') throw new Error('no HTTP');
+    const { work } = node;
+    expect(() => work.url.render({ input: 'http://127.0.0.1/' })).toThrow(/^url: /);
+    expect(work.allow_private).toBe(false);
+  },
+);
+
 it('R4 the definition of a fleet gives the fleet back', async () => {
   const spec = {
     agents: [{ name: 'a' }, { name: 'b', spec: { model: 'google:g' } }],

@@ -85,6 +85,35 @@ it('a flow is read with all that its nodes do', async () => {
   ]);
 });
 
+it.each([
+  ['url: "http://127.0.0.1/{{ input }}"', true],
+  ['url: "http://127.0.0.1/{{ input }}", allow_private: false', false],
+  ['url: "{{ input }}", url_allow: [http://127.0.0.1/]', false],
+  ['url: "{{ input }}", url_allow: [http://127.0.0.1/], allow_private: true', true],
+  ['url: "\\n ${API}/{{ input }} "', true],
+])('private addresses are for urls with a literal host, and by decision: %s', async (config, isAllowed) => {
+  const { flow, problems } = await read(`  nodes: [{ id: a, type: HTTP, config: { ${config} } }]\n`, {
+    API: 'http://127.0.0.1',
+  });
+  expect(problems).toEqual([]);
+  const [node] = flow?.nodes ?? [];
+  if (node?.work.type !== 'HTTP') throw new Error('no HTTP');
+  expect(node.work.allow_private).toBe(isAllowed);
+  const input = node.work.url.hasLiteralHost ? 'x' : 'http://127.0.0.1/x';
+  expect(node.work.url.render({ input }).href).toBe('http://127.0.0.1/x');
+});
+
+it.each([
+  ['url: "{{ input }}", url_allow: []', /could lead to any host/],
+  ['url: "{{ input }}", url_allow: https://api.example.com/', /url_allow: /],
+  ['url: "{{ input }}", url_allow: ["https://{{ input }}/"]', /url_allow\[0\]: is compared literally/],
+  ['url: "{{ index }}"', /unknown variable: index/],
+  ['url: "{{ {} }}", url_allow: [https://api.example.com/]', /gives map/],
+])('an unusable url is refused: %s', async (config, message) => {
+  const { flow, problems } = await read(`  nodes: [{ id: a, type: HTTP, config: { ${config} } }]\n`);
+  expect([flow, problems]).toEqual([undefined, [expect.stringMatching(message)]]);
+});
+
 it('the input of an agent is what the flow was asked, where nothing else is written', async () => {
   const { flow } = await read('  nodes: [{ id: a, type: agent, config: { agent: x } }]\n');
   const [node] = flow?.nodes ?? [];
