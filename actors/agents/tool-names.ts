@@ -1,8 +1,8 @@
-// Names of tools towards a model: the tool's own name where no other tool has it, else the name that it has at /mcp
+// Names of tools for a model: a unique tool keeps its own name, any other has the name used at /mcp
 // (client/aggregate/tool-names.ts). Some providers want a letter or `_` first.
 //
 // ATN1  every tool has a name that all providers accept, and no two have the same.
-// ATN2  `server__tool` is that tool's name or no tool's: a tool whose own name has `__` in it always gets its server's id before it.
+// ATN2  `server__tool` is that tool's name or unused: a tool name that contains `__` always has the server id as its prefix.
 // ATN3  the names do not depend on the order of the tools.
 
 import { isReservedName, MergedNames } from '../client/aggregate/tool-names.ts';

@@ -1,16 +1,16 @@
-// Patterns of tools in the file of an agent (`tools`, `policy`). SERVER/TOOL and SERVER__TOOL, with a server of the agent, mean tools of
-// that server alone; any other pattern means tools by their own names, of all servers.
+// Tool patterns in an agent file (`tools`, `policy`). SERVER/TOOL and SERVER__TOOL, with a server of the agent, match tools of that
+// server only; any other pattern matches tool names on all servers.
 
 import { MergedNames } from '../client/aggregate/tool-names.ts';
 
 export interface ToolPatterns {
-  /** Patterns of tools' own names. */
+  /** Patterns for tool names. */
   readonly bare: readonly string[];
-  /** Patterns of SERVER/TOOL. */
+  /** Patterns for SERVER/TOOL. */
   readonly placed: readonly string[];
 }
 
-/** Splits the patterns by what they are compared with. `servers` are all servers of the agent. */
+/** Splits patterns into those for tool names and those for server and tool. `servers` are all servers of the agent. */
 export function toolPatterns(patterns: readonly string[], servers: Iterable<string>): ToolPatterns {
   const names = new MergedNames(servers);
   const bare: string[] = [];

@@ -30,7 +30,7 @@ export function toolScopes(
   );
 }
 
-/** The patterns of tools' own names, and those of SERVER/TOOL. */
+/** Patterns for tool names, and patterns for SERVER/TOOL. */
 function halves(servers: readonly AgentServer[], patterns: readonly string[]): Patterns[] {
   const { bare, placed } = toolPatterns(
     patterns,

@@ -73,7 +73,7 @@ export class Registry {
     return { entries: entries.slice(0, most), isCut: entries.length > most };
   }
 
-  /** That version of a server, the newest without one. Throws RegistryError for an answer about another server or version. */
+  /** Returns that version of a server; without a version, the newest. Throws RegistryError for an entry of another server or version. */
   async entry(name: string, version = 'latest'): Promise<RegistryEntry> {
     const entry = readEntry(await this.#ask(versionPath(name, version), {}));
     if (entry === undefined) throw this.#noRegistry();

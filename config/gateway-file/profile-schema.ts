@@ -25,7 +25,7 @@ const profileSchema = Type.Object({
   tools: Type.Optional(
     Type.Array(toolPattern, {
       description:
-        "Patterns of the tools that it has; without them all of its servers' tools. One with `__` in it is of names as clients see them (`files__read_*`), any other of the names that servers give (`read_*`).",
+        "Patterns of the tools that it has; without them all of its servers' tools. A pattern with `__` is for names at /mcp, and after the id of a server (`files__read_*`) for its tools only; any other pattern is for the names that servers give (`read_*`).",
     }),
   ),
 });

@@ -3,8 +3,8 @@
 // changed.
 //
 // GA1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
-// GA2  two entries never share a name; names are those of tool-names.ts, made as if every client saw all servers and tools, so
-//     that neither the tools known at the time nor a narrower view changes the tool that a name leads to.
+// GA2  names are unique and come from tool-names.ts, for all enabled servers and all known tools: neither other
+//     servers' tools nor a narrower view changes the target of a name.
 // GA3  each item is valid for strict clients of the era of the request (server/lists/checked-list.ts).
 
 import { KeptResult } from '../../jsonrpc/compose.ts';

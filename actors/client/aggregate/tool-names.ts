@@ -1,25 +1,25 @@
-// Names of tools and prompts where the lists of several servers are merged: `server__tool`, or a name with a digest at its end. Model
+// Names of tools and prompts in merged lists: `server__tool`, or a name that ends with a digest. Model
 // APIs accept at most 64 characters of [A-Za-z0-9_-], and one bad name breaks a client's whole list.
 //
-// TN1  no two tools have the same name, and the plain name `server__tool` is that tool's or no tool's. Where two ids fit
-//      (`a` with `b__c`, `a__b` with `c`), the longer id has the plain name, whether its server has such a tool or not.
-// TN2  a name depends on the ids of the servers and on the tools of its own server: a tool of another server changes nothing.
-// TN3  names with a digest have a long one where another server's names may begin alike, and a plain name that ends like a
-//      long digest is not given: otherwise a server could choose the name of another server's tool.
+// TN1  names are unique, and the plain name `server__tool` belongs to that tool or is unused. If two ids match
+//      (`a` with `b__c`, `a__b` with `c`), the longer id owns the plain name even without a tool for it.
+// TN2  a name depends on server ids and on the tools of the same server: tools of other servers change nothing.
+// TN3  a server cannot choose the name of another server's tool: servers whose names begin alike have long digests, and
+//      a plain name never ends like a long digest.
 
 import { createHash } from 'node:crypto';
 
 export const MAX_NAME_LENGTH = 64;
-/** Of the id of a server. */
+/** Maximum length of a server id. */
 const MAX_ID_LENGTH = 64;
 const SEPARATOR = '__';
 const SHORT_DIGEST = 8;
-/** Long enough that no server can search for a name with the digest of another tool. */
+/** Long enough that a server cannot search for a tool name with a given digest. */
 const LONG_DIGEST = 32;
 const accepted = /^[A-Za-z0-9_-]{1,64}$/;
 const endsWithLongDigest = /_[0-9a-f]{32}$/;
 
-/** Returns whether a tool's own name could equal a name that is made here: those have the separator, or the full length. */
+/** Returns whether a tool name could equal a merged name: those have the separator, or the full length. */
 export function isReservedName(name: string): boolean {
   return name.includes(SEPARATOR) || name.length >= MAX_NAME_LENGTH;
 }
@@ -29,13 +29,13 @@ export class MergedNames {
   readonly #pattern: RegExp;
   #lookAlikes: ReadonlySet<string> | undefined;
 
-  /** `ids` are those of all servers, including hidden ones. `pattern` narrows which names are accepted. */
+  /** `ids` includes hidden servers. `pattern` restricts plain names. */
   constructor(ids: Iterable<string>, pattern = accepted) {
     this.#ids = new Set(ids);
     this.#pattern = pattern;
   }
 
-  /** Returns the server whose id, followed by `__`, the name begins with; the longest such id. */
+  /** Returns the longest server id that, followed by `__`, is a prefix of the name. */
   ownerOf(name: string): string | undefined {
     for (
       let at = name.lastIndexOf(SEPARATOR, MAX_ID_LENGTH);
@@ -48,13 +48,13 @@ export class MergedNames {
     return undefined;
   }
 
-  /** Returns the server and the tool of `server__tool`; undefined where no server has such a name, or another tool may. */
+  /** Splits `server__tool`. Returns undefined for an unknown server, and for a name that ends with a long digest. */
   readPlain(name: string): { readonly server: string; readonly tool: string } | undefined {
     const server = endsWithLongDigest.test(name) ? undefined : this.ownerOf(name);
     return server === undefined ? undefined : { server, tool: name.slice(server.length + SEPARATOR.length) };
   }
 
-  /** Returns the server of a listed name. For display only: two servers may have names with a digest that begin alike. */
+  /** Returns the server of a listed name. For display only: digest names of two servers may share a prefix. */
   likelyOwnerOf(name: string): string | undefined {
     const plain = this.readPlain(name);
     if (plain !== undefined) return plain.server;
@@ -62,7 +62,7 @@ export class MergedNames {
     return fitting.sort((one, other) => other.length - one.length)[0];
   }
 
-  /** Returns the name of each tool of one server; `tools` are all that the server has. */
+  /** Returns the merged name of each tool. `tools` is the complete list of the server. */
   namesOf(server: string, tools: Iterable<string>): ReadonlyMap<string, string> {
     const names = new Map<string, string>();
     for (const tool of tools) names.set(tool, this.#nameOf(server, tool));
@@ -93,13 +93,13 @@ export class MergedNames {
     return `${this.#clean(`${server}${SEPARATOR}${tool}`).slice(0, MAX_NAME_LENGTH - length - 1)}_${digest}`;
   }
 
-  /** Replaces the characters that are not accepted. */
+  /** Replaces unaccepted characters. */
   #clean(name: string): string {
     const clean = name.replace(/[^A-Za-z0-9_-]/g, '_');
     return this.#pattern.test(clean.slice(0, MAX_NAME_LENGTH)) ? clean : `_${clean}`;
   }
 
-  /** Finds the servers whose names with a digest may begin like those of another server, such as `a.b` and `a_b`. */
+  /** Finds servers whose digest names may share a prefix, such as `a.b` and `a_b`. */
   #findLookAlikes(): ReadonlySet<string> {
     const byBeginning = new Map<string, string[]>();
     for (const id of this.#ids) {

@@ -1,8 +1,7 @@
 // Servers and tools of a profile, from its entry in the gateway file and the catalog in force.
 //
-// A pattern with `__` is of names as clients see them at /mcp, and where it begins with the id of a server, of that server's names
-// alone. Any other pattern is of the names that servers give their tools. To try each for both would let through more than was
-// meant: `read*` would include all tools of a server `reader`.
+// A pattern with `__` matches names at /mcp; after a server id it matches only that server's names. Any other pattern
+// matches tool names. Matching each pattern against both would admit too much: `read*` would include all tools of `reader`.
 
 import type { Catalog } from '../../../config/catalog/catalog-schema.ts';
 import type { ProfileEntry } from '../../../config/gateway-file/profile-schema.ts';

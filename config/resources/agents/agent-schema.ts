@@ -39,7 +39,7 @@ const patterns = (description: string) =>
 const policySchema = Type.Object(
   {
     deny: patterns(
-      'Tools that it does not see: patterns of TOOL or SERVER/TOOL, or destructive, or readonly.',
+      'Tools that it does not see: patterns of TOOL, SERVER/TOOL or SERVER__TOOL, or destructive, or readonly.',
     ),
     ask: patterns('Tools whose calls somebody must approve, each by itself; written as under deny.'),
     ...approvalFields,
@@ -142,7 +142,9 @@ export const agentSpecSchema = Type.Object(
     ),
     mcp_servers: toolServersSchema,
     env: variablesByName('Variables for all of its own local servers; those of a server come first.'),
-    tools: patterns('Narrows what its servers offer: patterns of TOOL or SERVER/TOOL; none = all of it.'),
+    tools: patterns(
+      'Narrows what its servers offer: patterns of TOOL, SERVER/TOOL or SERVER__TOOL; none = all of it.',
+    ),
     ...modelFields,
   },
   { description: 'What it is told, what it may use, and who runs it.' },

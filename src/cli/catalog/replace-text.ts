@@ -1,4 +1,4 @@
-// A text file of a catalog is read, changed, and replaced only if it still has the text that was read: of two changes at a time none is lost.
+// Replaces a text file if it still contains the text that was read: two concurrent changes are both kept.
 
 import { lstat, open } from 'node:fs/promises';
 import { readSourceFile, SourceFile } from '../../../config/reader/source-file.ts';
@@ -8,7 +8,7 @@ import { writeWhole } from '../files/whole-file.ts';
 
 const MARK = '\uFEFF';
 
-/** The file has another text than the one that was changed. */
+/** The file has changed since it was read. */
 export class ChangedMeanwhile extends ApiProblem {
   constructor(path: string) {
     super(`${path} has been changed meanwhile; nothing was written, try again`, true);
@@ -21,7 +21,7 @@ export async function readWhole(path: string): Promise<string> {
   const isThere = (await lstat(path).catch(() => undefined)) !== undefined;
   const source = await readSourceFile(path);
   if (source instanceof SourceFile) return source.text;
-  // A dangling link was meant for a file: an empty text would hide that it is gone.
+  // A dangling link is an error: the operator expects a file there.
   if (!isThere && source.reason === 'the file does not exist') return '';
   throw new ApiProblem(`${path}: ${source.reason}`, false);
 }

@@ -1,14 +1,14 @@
-// Permissions and owner of a file that replaces another one: those of the old file, where this user may set them.
+// Permissions and owner of a replaced file: copied from the old file, if this user may set them.
 
 import { access, constants, type FileHandle, stat } from 'node:fs/promises';
 
 export interface FileAccess {
   readonly mode: number;
-  /** Undefined where the owner is this user. */
+  /** Undefined if the owner is this user. */
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;
 }
 
-/** Returns what the file gets. Rejects where the file exists, and this user may not write it. */
+/** Returns the permissions and owner to set. Rejects if the file exists and this user may not write it. */
 export async function accessOf(file: string, like: string, mode: number | undefined): Promise<FileAccess> {
   const exists = (await stat(file).catch(() => undefined)) !== undefined;
   // A permission for its folder would be enough to take its name.
@@ -19,7 +19,7 @@ export async function accessOf(file: string, like: string, mode: number | undefi
   return { mode: mode ?? old.mode & 0o7777, owner: isOwn ? undefined : { uid: old.uid, gid: old.gid } };
 }
 
-/** Sets owner and permissions. A file whose owner cannot be kept loses the bits that run it as its owner. */
+/** Sets owner and permissions. Drops setuid and setgid if the owner cannot be kept. */
 export async function applyAccess(handle: FileHandle, { mode, owner }: FileAccess): Promise<void> {
   let isKept = true;
   if (owner !== undefined)

@@ -1,4 +1,4 @@
-// The file that a path leads to, if a command may replace it: a regular file, or nothing yet. Symbolic links are followed.
+// Resolves a path to a file that a command may replace: a regular file, or a free path.
 
 import type { Stats } from 'node:fs';
 import { lstat, readlink, realpath } from 'node:fs/promises';
@@ -31,7 +31,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'its name is too long',
 };
 
-/** Runs an action on the file. Throws UnwritableFile in place of an error of the system. */
+/** Runs an action on the file. Converts system errors to UnwritableFile. */
 export async function writing<T>(path: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
@@ -44,7 +44,7 @@ export async function writing<T>(path: string, action: () => Promise<T>): Promis
   }
 }
 
-/** Returns the file at the end of the symbolic links. Throws UnwritableFile for what may not be replaced; with `isNew` for all that exists. */
+/** Resolves symbolic links. Throws UnwritableFile for anything but a regular file or a free path; with `isNew` for any existing path. */
 export async function replaceableFile(path: string, isNew = false): Promise<{ readonly real: string }> {
   return writing(path, async () => {
     const found = await lstat(path).catch(ignoreAbsent);
@@ -69,7 +69,7 @@ function ignoreAbsent(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-/** Returns what a path leads to, with its article. */
+/** Returns the kind of a file, with an article. */
 export function kindOf(found: Stats): string {
   if (found.isFile()) return 'a file';
   if (found.isDirectory()) return 'a folder';

@@ -1,9 +1,9 @@
-// The one way in which commands write a file: as a whole or not at all. A draft beside the file takes its name when everything is on the disk.
+// Replaces a file atomically; every command that writes a file uses this. A draft in the same folder is synced, then renamed.
 //
-// WHF1  only regular files are replaced, through symbolic links, which stay. A pipe, a device, a socket or a folder is refused: a
-//       rename would put a file in its place, as root also in the place of /dev/null.
-// WHF2  whatever goes wrong, the old file stays as it was, and no draft is left.
-// WHF3  the draft has one name per file, and is created by one command at a time: others wait, so that no change is lost.
+// WHF1  only regular files are replaced; symbolic links are followed and kept. A pipe, a device, a socket or a folder is refused:
+//       a rename would replace it with a file, for root even /dev/null.
+// WHF2  on any error the old file is unchanged, and the draft is removed.
+// WHF3  the draft has one name per file and locks it: concurrent commands wait, and no change is lost.
 
 import { type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -16,20 +16,20 @@ export type Write = (part: string | Uint8Array) => Promise<void>;
 export interface WholeFileOptions {
   /** Permissions. Default: those of the old file, or of any new file. */
   readonly mode?: number | undefined;
-  /** A file whose permissions and owner are taken over where the file is new. */
+  /** A file to copy permissions and owner from. */
   readonly like?: string;
   /** Refuses a file that exists, instead of replacing it. */
   readonly isNew?: boolean;
-  /** Runs before the file takes its name; what it throws leaves everything as it was. */
+  /** Runs before the rename; an error aborts it. */
   readonly check?: () => Promise<void>;
 }
 
 const WAIT_MS = 5_000;
 const PAUSE_MS = 20;
-/** Age of a draft whose command must have ended. */
+/** Age at which a draft is abandoned, in milliseconds. */
 const ABANDONED_MS = 10_000;
 
-/** Writes the text or the bytes. Throws UnwritableFile, and what `check` throws. */
+/** Writes the text or the bytes. Throws UnwritableFile, and errors of `check`. */
 export async function writeWhole(
   path: string,
   content: string | Uint8Array,
@@ -38,7 +38,7 @@ export async function writeWhole(
   await fillWhole(path, (write) => write(content), options);
 }
 
-/** Writes what `fill` writes, and returns its result. Throws UnwritableFile, and what `fill` and `check` throw. */
+/** Lets `fill` write the file, and returns its result. Throws UnwritableFile, and errors of `fill` and `check`. */
 export async function fillWhole<T>(
   path: string,
   fill: (write: Write) => Promise<T>,
@@ -65,9 +65,9 @@ export async function fillWhole<T>(
   }
 }
 
-/** Gives the draft its name. */
+/** Renames the draft to the file. */
 async function publish(path: string, draft: string, handle: FileHandle, isNew: boolean): Promise<void> {
-  // It may have become something else meanwhile.
+  // The path may have changed since the first check.
   const { real } = await replaceableFile(path, isNew);
   await writing(path, async () => {
     if (!(await isSame(draft, handle)))
@@ -77,7 +77,7 @@ async function publish(path: string, draft: string, handle: FileHandle, isNew: b
   });
 }
 
-/** A link, unlike a rename, never replaces a file that has just appeared. Returns false where the file system has no links. */
+/** Links the draft to its name: unlike a rename this never replaces a new file. Returns false if the file system has no links. */
 async function linked(draft: string, real: string): Promise<boolean> {
   try {
     await link(draft, real);
@@ -103,10 +103,10 @@ async function openDraft(path: string, draft: string): Promise<FileHandle> {
   }
 }
 
-/** Undefined where the draft exists. */
+/** Returns undefined if the draft exists. */
 async function created(draft: string): Promise<FileHandle | undefined> {
   try {
-    // Until it has its permissions no other user may read it.
+    // Other users may not read it before its permissions are set.
     return await open(draft, 'wx', 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
@@ -128,7 +128,7 @@ async function syncFolder(folder: string): Promise<void> {
     handle = await open(folder, 'r');
     await handle.sync();
   } catch {
-    // The file is written all the same.
+    // The file is complete without it.
   } finally {
     await handle?.close();
   }

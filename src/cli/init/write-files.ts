@@ -1,4 +1,4 @@
-// Writes the files of `init`: all of them, or none where one of them exists already.
+// Writes the files of `init`. Refuses to start if one of them exists.
 //
 // INI1  an existing file is never replaced. Variables are added to `.env`, which only its owner may read.
 
@@ -25,7 +25,7 @@ export function refuseExisting(folder: string, files: readonly NewFile[]): void 
   );
 }
 
-/** Returns the paths that were written. Throws UsageError where the disk does not accept them. */
+/** Returns the written paths. Throws UsageError if the disk does not accept them. */
 export async function writeAll(
   folder: string,
   files: readonly NewFile[],
@@ -43,7 +43,7 @@ export async function writeAll(
   }
 }
 
-/** A link that leads nowhere exists, too. */
+/** Includes dangling links. */
 function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
@@ -63,7 +63,7 @@ function unwritable(error: unknown, folder: string): UsageError {
   return new UsageError(`${path} cannot be written (${code})`);
 }
 
-/** Adds a new key for each variable that has none. Returns false where all have one. */
+/** Adds a new key for each variable without one. Returns false if none is missing. */
 async function addVariables(file: string, names: readonly string[]): Promise<boolean> {
   const before = await readWhole(file);
   const missing = names.filter((name) => !new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`, 'm').test(before));

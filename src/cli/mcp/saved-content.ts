@@ -1,5 +1,5 @@
-// Saves the content of a result for --output: its pictures, sounds or bytes, the second and later ones in numbered files; a result without any of
-// these its text. A file is replaced as a whole; a pipe or a device, such as /dev/stdout, is written into and stays.
+// Saves a result for --output: pictures, sounds and bytes in numbered files, or else its text. Files are replaced atomically; a pipe or
+// a device, such as /dev/stdout, is written to and kept.
 
 import { constants, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -34,7 +34,7 @@ async function writeInto(name: string, bytes: Uint8Array): Promise<boolean> {
   if (found === undefined || !isStream(found)) return false;
   const handle = await open(name, constants.O_WRONLY);
   try {
-    // The name may lead to something else by now.
+    // The path may have changed since the first check.
     if (!isStream(await handle.stat())) return false;
     await handle.writeFile(bytes);
     return true;

@@ -1,5 +1,5 @@
-// Items of one server in a list. At the address of the server they have its own names; at the address of a profile the names of
-// /mcp, beside those of other servers.
+// Selects items of one server from a list. The address of a server lists its own names; the address of a profile lists the names of
+// /mcp, for all its servers.
 
 import { MergedNames } from '../../../actors/client/aggregate/tool-names.ts';
 import { UsageError } from '../api/target-options.ts';
@@ -10,7 +10,7 @@ import type { McpSituation } from './situation.ts';
 
 type Situation = Pick<McpSituation, 'place' | 'timeoutMs'>;
 
-/** Returns the items of the server of the command; all of them where it names none. */
+/** Returns the items of the requested server; without one, all items. */
 export async function itemsOfServer(
   items: readonly Item[],
   { place, timeoutMs }: Situation,
@@ -22,8 +22,8 @@ export async function itemsOfServer(
 }
 
 /**
- * Returns the item of the server that has this name, its own or the one at /mcp. Throws UsageError for a name that two items have:
- * `files__read` is the tool `read` of `files` to some callers, and a tool called `files__read` to others.
+ * Finds an item by its own name or by its name at /mcp. Throws UsageError if these are two items: `files__read` may mean the tool
+ * `read` of `files`, or a tool called `files__read`.
  */
 export async function itemNamed(
   name: string,

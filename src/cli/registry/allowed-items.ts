@@ -1,4 +1,4 @@
-// Agreement to what an entry of a registry wants beyond its package. Each item is allowed by its name; --yes agrees to none.
+// Permission for the unusual items of a registry entry. Each item is allowed by name; --yes allows none.
 
 import { UsageError } from '../api/target-options.ts';
 import { complain } from '../views/output.ts';
@@ -7,7 +7,7 @@ import { printable } from '../views/terminal-text.ts';
 import type { TerminalQuestions } from './terminal-questions.ts';
 import type { UnusualItem } from './unusual-items.ts';
 
-/** Asks for each item that `given` does not name. Throws UsageError where one is not allowed, with the options that allow them all. */
+/** Asks for each item that is missing in `given`. Throws UsageError for a refused item; in a script it lists the options to add. */
 export async function allowed(
   items: readonly UnusualItem[],
   given: readonly string[],
@@ -16,13 +16,13 @@ export async function allowed(
   for (const name of given)
     if (!items.some((item) => printable(item.name) === name))
       complain(`warning: --allow ${printable(name)}: the entry has no such item`);
-  for (const item of items) complain(`beyond its package, ${textOf(item)}`);
+  for (const item of items) complain(`needs permission: ${textOf(item)}`);
   const others = items.filter(({ name }) => !given.includes(printable(name)));
   if (others.length === 0) return;
   if (terminal === undefined)
     throw new UsageError(
       [
-        'nothing was written: the entry wants more than to run its package. To allow that, add',
+        'nothing was written: the entry needs more permissions. To grant them, add',
         `  ${others.map(({ name }) => `--allow ${shellWord(printable(name))}`).join(' ')}`,
       ].join('\n'),
     );

@@ -1,9 +1,9 @@
-// Options of npx, uvx and container engines that an entry of a registry may use without being asked about. Everything else in front of the
-// package is shown and has to be allowed: an engine has a hundred options, and a list of the dangerous ones is never complete.
+// Options of npx, uvx and container engines that a registry entry may use without permission. All other words before the package need
+// permission: engines have a hundred options, and a list of dangerous options is never complete.
 
 interface Options {
   readonly flags: readonly string[];
-  /** Options with a value, in the next word or behind `=`, and the harmless values. */
+  /** Options with a value (next word or after `=`), and their harmless values. */
   readonly values: Readonly<Record<string, RegExp>>;
 }
 
@@ -68,7 +68,7 @@ const harmless: Readonly<Record<string, Options>> = {
   podman: engine,
 };
 
-/** Returns the words in front of a package that are not known to be harmless, each option with its value. */
+/** Returns the words that are not known to be harmless, each option with its value. */
 export function otherWords(program: string, words: readonly string[]): readonly string[] {
   const { flags, values } = harmless[program] ?? { flags: [], values: {} };
   const others: string[] = [];

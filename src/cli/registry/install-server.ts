@@ -56,9 +56,9 @@ const after = `
 What the entry asks for is asked in the terminal; --set answers beforehand, and in a script it has to. Answers that are secret go
 into .env beside the gateway file, with mode 0600, and a reference into the catalog. An answer \${NAME} is a reference itself.
 
-A stranger wrote the entry. A variable such as PATH, an option of the program that runs the package, another source of packages, and an
-address in a private network or without HTTPS are shown one by one, and each has to be allowed: in the terminal, or by --allow. --yes does not
-include them. The refusal in a script contains the --allow options to add.
+Entries are written by strangers. Variables such as PATH, options of the program that runs the package, an unusual package registry, and a
+private or unencrypted address each need permission: in the terminal, or by --allow. --yes does not include them. In a script the error
+lists the --allow options to add.
 ${registryHelp}
 ${catalogHelp}
 
@@ -87,11 +87,7 @@ export async function installServer(args: readonly string[], version: string): P
           .option('--set <NAME=value>', 'an answer to what the entry asks; repeatable', collected)
           .option('--tag <word>', 'a word for tool search; repeatable', collected)
           .option('--registry <address>', 'ask this registry')
-          .option(
-            '--allow <item>',
-            'allow one thing that the entry wants beyond its package; repeatable',
-            collected,
-          )
+          .option('--allow <item>', 'allow one item that needs permission; repeatable', collected)
           .option('-y, --yes', 'do not ask whether to write and run it')
           .option('--force', 'replace a server of that id');
         declareCatalog(command);

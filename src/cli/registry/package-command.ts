@@ -75,12 +75,12 @@ export function byHand({ registryType, identifier, version, fileSha256 }: Regist
   return 'packages of this kind are not installed by this command; install it as its maker says, and add its command: actor-gateway add NAME -- COMMAND';
 }
 
-/** Returns the options between the program and the package, of those that the entry has for the program. */
+/** Returns the options to write between program and package. */
 export function optionsOf(
   { registryType, identifier }: Pick<RegistryPackage, 'registryType' | 'identifier'>,
   runtime: readonly string[],
 ): readonly string[] {
-  // Some entries name the package among the options as well.
+  // Some entries repeat the package among the options.
   const rest = runtime.filter((word) => word !== identifier && !word.startsWith(`${identifier}@`));
   return registryType === 'oci' && rest[0] === 'run' ? rest.slice(1) : rest;
 }

@@ -1,5 +1,5 @@
-// Addresses that an entry of a registry may not lead to without being asked about: this machine, its networks, and HTTP in the clear. A host
-// name is judged as it is written; no name is resolved, since its address can change at any time.
+// Addresses that need permission in a registry entry: this machine, private networks, and plain HTTP. Host names are not resolved,
+// since their addresses can change at any time.
 
 import { BlockList, isIP } from 'node:net';
 
@@ -17,30 +17,30 @@ for (const [network, prefix] of [
   ['224.0.0.0', 3],
 ] as const)
   notPublic.addSubnet(network, prefix, 'ipv4');
-/** Within the only range from which public addresses of version 6 are given. */
+/** The only range with public IPv6 addresses. */
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
-/** Ranges with an address of version 4 in them: 6to4 and Teredo. */
+/** Ranges that embed an IPv4 address: 6to4 and Teredo. */
 const tunnels = new BlockList();
 tunnels.addSubnet('2002::', 16, 'ipv6');
 tunnels.addSubnet('2001::', 32, 'ipv6');
 
-/** Names of one's own networks. `home.arpa`, `internal` and `local` are reserved for them. */
+/** Names of private networks. */
 const ownNames = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)$/;
 
-/** Returns why an address of a server is risky; undefined for a public one with HTTPS. */
+/** Returns the risk of a server address; undefined for a public HTTPS address. */
 export function riskOfAddress(address: string): string | undefined {
-  if (!URL.canParse(address)) return 'its host is not known yet';
+  if (!URL.canParse(address)) return 'its host is unknown';
   const { protocol, hostname } = new URL(address);
   const host = hostname.replace(/\.$/, '').replace(/^\[|\]$/g, '');
   const isInClear = protocol !== 'https:';
   if (isPrivateHost(host))
     return `it is on this machine or in a private network${isInClear ? ', in the clear' : ''}`;
-  if (isInClear) return 'what is sent there can be read on the way (no HTTPS)';
+  if (isInClear) return 'the connection is not encrypted (no HTTPS)';
   return undefined;
 }
 
-/** Returns whether a host, as the URL parser writes it, is not on the public internet. */
+/** Returns whether a host, as the URL parser writes it, is private. */
 function isPrivateHost(host: string): boolean {
   const version = isIP(host);
   if (version === 4) return notPublic.check(host, 'ipv4');

@@ -1,13 +1,13 @@
-// Environment variables that lead programs: where they find other programs, code, settings, servers or certificates. An entry of a
-// registry sets none of them unless the user allows it by name.
+// Environment variables that steer programs: lookup of programs and code, settings, proxies, certificates. A registry entry may set
+// them only with permission.
 //
-// The variables of a container are also set for `docker` itself, which passes them on by their names: so the table holds for images too.
-// Names are compared without regard to case, as Windows and npm read them.
+// The table also applies to images: `docker` itself runs with the variables of a container. Names are case-insensitive, as on Windows
+// and in npm.
 
 interface Group {
   /** Completes "it can change …". */
   readonly effect: string;
-  /** Names; one with `*` at its end is a beginning. */
+  /** Names; a trailing `*` matches any suffix. */
   readonly names: readonly string[];
   readonly except?: readonly string[];
 }
@@ -76,7 +76,7 @@ const groups: readonly Group[] = [
     ],
   },
   {
-    effect: 'which container engine is used, and so who receives the other variables',
+    effect: 'which container engine receives the other variables',
     names: [
       'DOCKER_*',
       'CONTAINER_*',
@@ -117,7 +117,7 @@ const groups: readonly Group[] = [
 
 const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Returns what the variable can change; undefined for a harmless one. */
+/** Returns the effect of a steering variable; undefined for a harmless variable. */
 export function steeringEffect(name: string): string | undefined {
   if (!plainName.test(name)) return 'more than one variable: it is not the name of one';
   const upper = name.toUpperCase();

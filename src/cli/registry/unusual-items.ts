@@ -1,7 +1,7 @@
-// What an entry of a registry wants beyond its package: variables that lead programs, options of the program that runs it, another source of
-// packages, an address that is not public. A stranger wrote the entry, so each item is shown, and written only if it is allowed by name.
+// Unusual items of a registry entry: variables that steer programs, options of the program that runs the package, another package
+// registry, a private address. Entries are written by strangers, so each item needs permission by name.
 //
-// The items are read from what will be written, and not from the entry: a template, a default or an answer cannot hide one.
+// UNI1  items are read from the values to write, never from the entry: templates, defaults and answers cannot hide an item.
 
 import type { RegistryPackage } from '../../../actors/registry/registry-entry.ts';
 import { otherWords } from './harmless-options.ts';
@@ -10,14 +10,14 @@ import { riskOfAddress } from './risky-addresses.ts';
 import { steeringEffect } from './steering-variables.ts';
 
 export interface UnusualItem {
-  /** By which it is allowed: --allow NAME. */
+  /** Name for --allow. */
   readonly name: string;
-  /** Its value, where the name does not contain it. */
+  /** Value, unless the name contains it. */
   readonly value?: string;
   readonly reason: string;
 }
 
-/** Returns the items among the variables that are set. */
+/** Returns the steering variables. */
 export function unusualVariables(env: Readonly<Record<string, string>>): UnusualItem[] {
   return Object.entries(env).flatMap(([name, value]) => {
     const effect = steeringEffect(name);
@@ -25,7 +25,7 @@ export function unusualVariables(env: Readonly<Record<string, string>>): Unusual
   });
 }
 
-/** Returns the items among the words between the program and the package. */
+/** Returns the words between program and package that are not known to be harmless. */
 export function unusualOptions(program: string, words: readonly string[]): UnusualItem[] {
   const reason =
     program === 'docker' || program === 'podman'
@@ -34,13 +34,13 @@ export function unusualOptions(program: string, words: readonly string[]): Unusu
   return otherWords(program, words).map((word) => ({ name: `option:${word}`, reason }));
 }
 
-/** Hosts from which images usually come. */
+/** Usual image registries. */
 const imageHosts =
   /^(?:docker\.io|index\.docker\.io|registry-1\.docker\.io|ghcr\.io|quay\.io|mcr\.microsoft\.com|public\.ecr\.aws|registry\.gitlab\.com|registry\.k8s\.io|gcr\.io|[a-z]+\.gcr\.io|[a-z0-9-]+-docker\.pkg\.dev)$/;
 
-/** Returns the item of a package that comes from another place than the usual one of its kind. */
+/** Returns the package registry, unless it is a usual one. */
 export function unusualSource(given: RegistryPackage, program: string): UnusualItem[] {
-  const reason = 'its package comes from another place than usual';
+  const reason = 'it is not a usual package registry';
   if (given.registryType === 'oci') {
     const image = imageOf(program, given);
     const [host = ''] = image.split('/');
@@ -53,7 +53,7 @@ export function unusualSource(given: RegistryPackage, program: string): UnusualI
   return isUsual ? [] : [{ name: `source:${address}`, reason }];
 }
 
-/** Returns the item of an address that is not public. */
+/** Returns the origin of a risky address. */
 export function unusualAddress(address: string): UnusualItem[] {
   const reason = riskOfAddress(address);
   const name = URL.canParse(address) ? new URL(address).origin : address;

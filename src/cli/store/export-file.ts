@@ -1,4 +1,4 @@
-// Where an export of a store is written: into a file that only its owner may read, or to stdout.
+// Output of a store export: a file that only its owner may read, or stdout.
 
 import { StoreFileError } from '../../../actors/store/moved/move-errors.ts';
 import { ApiProblem } from '../api/api-client.ts';
@@ -16,7 +16,7 @@ export async function refuseExisting(path: string, isForced: boolean): Promise<v
   }
 }
 
-/** Returns the result of `fill`. Rejects with its error, or with StoreFileError where the file cannot be written. */
+/** Returns the result of `fill`. Rejects with its error, or with StoreFileError if the file cannot be written. */
 export async function writeExport<T>(
   path: string,
   isForced: boolean,
@@ -40,7 +40,7 @@ export const toStdout: Write = (part) =>
       if (error === null || error === undefined) resolve();
       else {
         const { code = 'unknown reason' } = error as NodeJS.ErrnoException;
-        reject(new StoreFileError(`stdout accepts no more (${code}); discard what was written`));
+        reject(new StoreFileError(`stdout accepts no more (${code}); discard the output`));
       }
     });
   });

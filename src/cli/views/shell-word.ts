@@ -1,6 +1,6 @@
-// Words of a command line, for people who copy it into a shell.
+// Quotes words of a command line that users copy into a shell.
 
-/** Returns the word as a POSIX shell reads it back: in quotes where it has to be. */
+/** Returns the word as a POSIX shell reads it back: quoted if necessary. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -154,7 +154,7 @@ test('a package is installed by questions in a terminal, of which secret answers
   });
 });
 
-/** Everything that is not usual, in one entry. */
+/** Has unusual items of every kind. */
 const greedy: Published = {
   server: {
     name: 'io.example.people/greedy',
@@ -193,7 +193,7 @@ async function withGreedy(use: (install: readonly string[], file: string) => Pro
   }
 }
 
-test('what an entry wants beyond its package is shown, and written only where each item is allowed by name', async () => {
+test('unusual items are shown, and written only with permission for each by name', async () => {
   await withGreedy(async (install, file) => {
     const args = [...install, '--yes', '--no-reload', '--set', 'API_KEY=k'];
     const refused = await run(...args);
@@ -202,7 +202,7 @@ test('what an entry wants beyond its package is shown, and written only where ea
       'env:DOCKER_HOST = tcp://192.0.2.1:2375: it can change which container engine',
     );
     expect(refused.stderr).not.toContain('\u001b');
-    const [, flags = ''] = /To allow that, add\n {2}(.*)\n/.exec(refused.stderr) ?? [];
+    const [, flags = ''] = /To grant them, add\n {2}(.*)\n/.exec(refused.stderr) ?? [];
     expect(flags).toBe(
       "--allow option:--privileged --allow 'option:-v /:/host' --allow env:DOCKER_HOST --allow env:PATH",
     );

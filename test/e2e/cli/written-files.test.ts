@@ -1,4 +1,4 @@
-// Commands that write a file replace regular files alone: pipes, devices and links are there afterwards, whichever command it was.
+// Commands that write a file replace regular files only: pipes, devices and links are kept.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
-/** A folder in which `file` is a named pipe or a link that leads nowhere, and what the commands need besides. */
+/** Creates a folder with the input of the commands, in which `file` is a named pipe or a dangling link. */
 function world(file: string, kind: 'pipe' | 'dangling'): string {
   const folder = temporaryFolder();
   mkdirSync(join(folder, '.cursor'));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toolNames } from '../../../../actors/agents/tool-names.ts';
 
-/** Few letters, so that names meet; and whatever a server may say. */
+/** Few letters, so that names collide; and arbitrary strings. */
 const name = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', 'b', '_'), minLength: 1, maxLength: 6 }),
   fc.string({ unit: fc.constantFrom('a', '_', '-', '.', '/', '1', 'ü'), minLength: 1, maxLength: 80 }),
@@ -53,7 +53,7 @@ test('a tool of which there is one keeps its own name, where that is accepted an
 test('`server__tool` is that tool or no tool, whatever other servers call theirs (ATN2)', () => {
   fc.assert(
     fc.property(tools, (some) => {
-      // Each server also has tools that are called what others are called with their servers.
+      // Each server also offers tools with the full names of all other tools.
       const chosen = some.flatMap(({ server }) =>
         some.map((one) => ({ server, tool: `${one.server}__${one.tool}` })),
       );

@@ -1,4 +1,4 @@
-// Files that commands write: as a whole or not at all, in the place of regular files alone.
+// Atomic replacement of regular files.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -125,7 +125,7 @@ describe('a file', () => {
     const path = join(folder, 'file');
     writeFileSync(path, 'old');
     chmodSync(path, 0o640);
-    // As root a file may be somebody else's.
+    // Only root can create a file with another owner.
     if (process.getuid?.() === 0) chownSync(path, 12_345, 23_456);
     const { uid, gid } = statSync(path);
     await writeWhole(path, 'new');

@@ -1,4 +1,4 @@
-// What an entry of a registry wants beyond its package is found in what is written, however the entry says it.
+// Unusual items are found in the written values, for every form of a registry entry (UNI1).
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
