@@ -10,9 +10,15 @@ export abstract class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined = undefined;
   /** The server has certainly not been asked: to ask again repeats nothing. False where nobody knows. */
   readonly isUnsent: boolean = false;
+  /** The message quotes a server and is redacted with the server's own credentials. */
+  readonly isQuote: boolean = false;
   /** Members for the `data` of a JSON-RPC error. */
   get data(): Record<string, unknown> {
     return { reason: this.code };
+  }
+  /** Returns the message for a client. Redacting a quote again would let clients guess other credentials (redacted-error.ts, XE4). */
+  messageFor(redact: (text: string) => string): string {
+    return this.isQuote ? this.message : redact(this.message);
   }
   override get name(): string {
     return this.constructor.name;
@@ -65,8 +71,10 @@ export class UnsentError extends GatewayError {
   override readonly rpcCode: number;
   override readonly retryAfterSeconds: number | undefined;
   override readonly isUnsent = true;
+  override readonly isQuote: boolean;
   constructor(cause: GatewayError) {
     super(cause.message, { cause });
+    this.isQuote = cause.isQuote;
     this.code = cause.code;
     this.rpcCode = cause.rpcCode;
     this.retryAfterSeconds = cause.retryAfterSeconds;
@@ -92,6 +100,7 @@ export class SessionExpiredError extends GatewayError {
 /** The server answered something that is not the protocol, or refused us (HTTP status other than 2xx). */
 export class UpstreamProtocolError extends GatewayError {
   readonly code = 'ERR_UPSTREAM_PROTOCOL';
+  override readonly isQuote = true;
   /** The HTTP status it refused with, where that is what was wrong. */
   readonly status: number | undefined;
   constructor(message: string, options?: ErrorOptions & { readonly status?: number }) {

@@ -1,9 +1,11 @@
-// Strikes secrets out of text that people will read: log lines, errors, the last lines of a server (A9).
-// A secret is looked for as it is and as other programs write it: inside JSON, inside a URL, line by line.
-// Occurrences that overlap are struck as one piece; to strike only the first would show the rest of the second.
+// Redacts credentials in text (A9). Messages of the gateway are redacted with all configured credentials, errors of a server only
+// with the server's credentials: redaction must not confirm a client's guess about another server.
+// Credentials match in plain, JSON and URL spelling. config/credentials selects them. Overlapping matches are merged, so that no
+// part of the second match remains visible.
 
-const MIN_LENGTH = 6;
-const MARK = '[redacted]';
+import { MIN_CREDENTIAL_LENGTH } from '../config/credentials/plain-values.ts';
+
+export const REDACTION_MARK = '[redacted]';
 
 interface Hit {
   readonly start: number;
@@ -23,18 +25,18 @@ export class Redactor {
     return this.#longest;
   }
 
-  /** Secrets of fewer than six characters are left out: to strike them would hide half of every line. */
+  /** Adds credentials. Values below the minimum length are ignored: they match inside ordinary text. */
   add(...secrets: readonly string[]): void {
     for (const secret of secrets)
       for (const needle of spellings(secret)) {
-        if (needle.length < MIN_LENGTH) continue;
+        if (needle.length < MIN_CREDENTIAL_LENGTH) continue;
         this.#needles.add(needle);
         this.#longest = Math.max(this.#longest, needle.length);
       }
   }
 
   redact(text: string): string {
-    const hits = this.#hits(text);
+    const hits = this.find(text);
     return hits.length === 0 ? text : struck(text, hits, text.length);
   }
 
@@ -46,10 +48,11 @@ export class Redactor {
     const margin = Math.max(0, this.#longest - 1);
     const end = Math.min(maxChars, isCut ? Math.max(0, text.length - margin) : text.length);
     if (end === text.length) return this.redact(text);
-    return `${struck(text, this.#hits(text.slice(0, end + margin)), end)}…`;
+    return `${struck(text, this.find(text.slice(0, end + margin)), end)}…`;
   }
 
-  #hits(text: string): Hit[] {
+  /** Returns the matches in a text, in order and merged. */
+  find(text: string): readonly Readonly<Hit>[] {
     const found: Hit[] = [];
     for (const needle of this.#needles)
       for (let at = text.indexOf(needle); at !== -1; at = text.indexOf(needle, at + 1))
@@ -67,26 +70,20 @@ export class Redactor {
 }
 
 /** The text up to `end` with every hit that begins before it struck. */
-function struck(text: string, hits: readonly Hit[], end: number): string {
+function struck(text: string, hits: readonly Readonly<Hit>[], end: number): string {
   let shown = '';
   let from = 0;
   for (const hit of hits) {
     if (hit.start >= end) break;
-    shown += text.slice(from, hit.start) + MARK;
+    shown += text.slice(from, hit.start) + REDACTION_MARK;
     from = hit.end;
   }
   return (shown + text.slice(from, Math.max(from, end))).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 function spellings(secret: string): Set<string> {
-  if (secret.length < MIN_LENGTH) return new Set();
-  const plain = [
-    secret,
-    secret.replace(/[^\P{Cc}\t]/gu, ''),
-    ...secret.split(/\r?\n/).map((line) => line.trim()),
-  ];
   const all = new Set<string>();
-  for (const text of plain) {
+  for (const text of [secret, secret.replace(/[^\P{Cc}\t]/gu, '')]) {
     const json = JSON.stringify(text).slice(1, -1);
     // Python's json module writes ASCII only, PHP's escapes the slash.
     const ascii = json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);

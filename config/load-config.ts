@@ -4,9 +4,10 @@
 // loaded alone, and then every setting of a gateway file has its default.
 
 import { dirname, resolve } from 'node:path';
-import type { Catalog, ServerEntry } from './catalog/catalog-schema.ts';
+import { type Catalog, type ServerEntry, withCredentials } from './catalog/catalog-schema.ts';
 import { readCatalog } from './catalog/read-catalog.ts';
 import { type ConfigPrints, gatewayPrints, treeDigest } from './config-hash.ts';
+import { isCredentialName } from './credentials/credential-names.ts';
 import { platformsIn } from './gateway-file/daemon-form.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-file/gateway-schema.ts';
 import { listeningAt } from './gateway-file/listen-override.ts';
@@ -27,7 +28,7 @@ import { placeFault } from './resources/resource-files.ts';
 export interface Loaded {
   readonly config: GatewayConfig;
   readonly catalog: Catalog;
-  /** Values to strike from everything that is shown (A9), the longest first; each has six characters or more. */
+  /** Credentials to redact in all output (A9), the longest first. */
   readonly secrets: readonly string[];
   readonly warnings: readonly Problem[];
   /** Absolute; '' without one. */
@@ -122,7 +123,7 @@ export async function loadConfig(
   }
   return {
     config: config as GatewayConfig,
-    catalog: withInherited(catalog.value ?? { servers: {} }, fromFile, secrets),
+    catalog: withInherited(catalog.value ?? { servers: {} }, env, fromFile, secrets),
     secrets: secrets.list(),
     warnings: all,
     configPath,
@@ -134,22 +135,28 @@ export async function loadConfig(
 
 /**
  * What a server inherits by name and only `.env` has stands among its own variables: a process gets no more of the file than is
- * named, and a reload that finds another value is a change of the server.
+ * named, and a reload that finds another value is a change of the server. Inherited credentials belong to the server.
  */
 function withInherited(
   { servers }: Catalog,
+  env: Environment,
   fromFile: Readonly<Record<string, string>>,
   secrets: SecretValues,
 ): Catalog {
   const filled: Record<string, ServerEntry> = Object.create(null);
+  const isOfProcess = (name: string) => isCredentialName(name) && !Object.hasOwn(fromFile, name);
+  const keysOfProcess = Object.keys(env).filter(isOfProcess);
   for (const [id, entry] of Object.entries(servers)) {
     filled[id] = entry;
-    if (entry.runtime !== 'stdio' || entry.inherit_env === true) continue;
-    const named = entry.inherit_env.filter((name) => Object.hasOwn(fromFile, name));
-    if (named.length === 0) continue;
-    const inherited = Object.fromEntries(named.map((name) => [name, fromFile[name] ?? '']));
-    for (const value of Object.values(inherited)) secrets.add(value);
-    filled[id] = { ...entry, env: { ...inherited, ...entry.env } };
+    if (entry.runtime !== 'stdio') continue;
+    const names = entry.inherit_env === true ? keysOfProcess : entry.inherit_env;
+    const credentials = names.flatMap((name) =>
+      secrets.add(env[name] ?? '', isCredentialName(name) ? 'named' : 'supplied'),
+    );
+    const added = names.filter((name) => Object.hasOwn(fromFile, name));
+    const inherited = Object.fromEntries(added.map((name) => [name, fromFile[name] ?? '']));
+    const withVariables = added.length === 0 ? entry : { ...entry, env: { ...inherited, ...entry.env } };
+    filled[id] = withCredentials(withVariables, credentials);
   }
   return { servers: filled };
 }
@@ -172,7 +179,7 @@ async function loadCatalogAlone(path: string, given: Environment, options: LoadO
   const told = isListening ? exposures(config).map((message) => start.problem(0, message, 'warning')) : [];
   const warnings = [...envProblems, ...told, ...inOrder(problems)];
   if (value === undefined || hasError(warnings)) throw new ConfigError(warnings);
-  const catalog = withInherited(value, fromFile, secrets);
+  const catalog = withInherited(value, environment, fromFile, secrets);
   const prints = { gateway: '', profiles: '', catalog: print };
   return {
     ...{ config, catalog, secrets: secrets.list(), warnings, configPath: '', catalogPath, environment },
@@ -249,7 +256,7 @@ async function loadCatalog(
   const reader = new SchemaReader(source, env, secrets);
   let print = '';
   const read = await readTree(source, reader, 'servers (servers: {} for none)', (root) => {
-    const catalog = readCatalog(reader, root, path, secrets, defaultIsolation);
+    const catalog = readCatalog(reader, root, path, defaultIsolation);
     print = treeDigest(root, secrets.isPlace);
     return catalog;
   });

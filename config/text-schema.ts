@@ -1,5 +1,5 @@
-// Schemas of texts that several files have: texts as such, and texts by name, of which headers and variables of an
-// environment are the usual kinds. Values of the latter two count as secrets (A9).
+// Schemas of texts shared by several files: plain texts, and texts by name such as headers and environment variables. Variables
+// with a credential name and headers with an opaque value are credentials (A9).
 
 import * as Type from 'typebox';
 
@@ -40,13 +40,14 @@ export function headersByName(description: string) {
     patternErrorMessage:
       'text without line breaks or control characters (does the variable end with a line break?)',
     writeOnly: true,
+    secretBy: 'value',
   });
   return textByKey(name, value, { description, patternErrorMessage: 'an HTTP header name' });
 }
 
 /** Variables of a program's environment. */
 export function variablesByName(description: string) {
-  const value = Type.String({ ...noNul, writeOnly: true });
+  const value = Type.String({ ...noNul, writeOnly: true, secretBy: 'name' });
   return textByKey('^[^=\\0]+$', value, {
     description,
     patternErrorMessage: 'a variable name without "="',

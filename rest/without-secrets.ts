@@ -2,15 +2,21 @@
 // platforms have the token in every address. Done where a text comes in, before anybody could cut a secret in half.
 //
 // WS1  a secret is found as it is, and as JSON and addresses write it.
+// WS2  secrets below `MIN_LENGTH` are ignored: they match inside ordinary text, and redaction would corrupt the response.
 
 const INSTEAD = '[token removed]';
+/** Equals MIN_CREDENTIAL_LENGTH of config/credentials, which this folder must not import. */
+const MIN_LENGTH = 8;
 
 /** Gives a text without the secrets. */
 export type Clean = (text: string) => string;
 
 /** What takes `secrets` out, and other forms of them as they are; without any, every text stays as it is. */
 export function without(secrets: readonly string[], otherForms: readonly string[] = []): Clean {
-  const forms = new Set([...secrets.filter((secret) => secret !== '').flatMap(formsOf), ...otherForms]);
+  const forms = new Set([
+    ...secrets.filter(({ length }) => length >= MIN_LENGTH).flatMap(formsOf),
+    ...otherForms,
+  ]);
   if (forms.size === 0) return (text) => text;
   return (text) => {
     let cleaned = text;

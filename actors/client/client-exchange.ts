@@ -111,7 +111,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
       return;
     }
     const data = this.server === undefined ? error.data : { ...error.data, server: this.server };
-    const message = this.#options.redact(error.message);
+    const message = error.messageFor(this.#options.redact);
     this.outlet.finish(errorMessage(this.rawId, error.rpcCode, message, data), error);
   }
 

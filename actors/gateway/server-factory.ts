@@ -5,7 +5,7 @@ import type { ServerEntry } from '../../config/catalog/catalog-schema.ts';
 import { Budget } from '../budget.ts';
 import type { Sessions } from '../client/sessions/sessions.ts';
 import type { Log } from '../log.ts';
-import type { Redactor } from '../redact.ts';
+import { Redactor } from '../redact.ts';
 import { ServerCache } from '../server/cache/server-cache.ts';
 import { redactedError } from '../server/calls/redacted-error.ts';
 import { stderrLevels } from '../server/lines/line-level.ts';
@@ -104,6 +104,7 @@ export class ServerFactory {
     audience: Audience,
   ): ManagedServer {
     const { log, redactor, stateFolder, maxMessageBytes, version, environment, lines } = this.#surroundings;
+    const ownRedactor = new Redactor(entry.credentials ?? []);
     const cache = new ServerCache(
       stateFolder.listFile(hash),
       (kinds, isFirst) => {
@@ -123,7 +124,7 @@ export class ServerFactory {
       graceMs: this.#surroundings.graceMs,
       tasks: previous?.tasks,
       subscriptions: previous?.subscriptions ?? new Subscriptions(this.#subscriptionBudget),
-      onErrorAnswer: (answer) => redactedError(answer, redactor),
+      onErrorAnswer: (answer) => redactedError(answer, ownRedactor),
       makeLink: (events, era) => {
         const levelOf = stderrLevels();
         return makeLink(entry, era, events, {
@@ -132,6 +133,7 @@ export class ServerFactory {
           makePlaced,
           maxMessageBytes,
           redactor,
+          ownRedactor,
           environment,
           records: stateFolder.records,
           newMark: (server) => stateFolder.newMark(server),

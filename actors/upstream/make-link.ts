@@ -17,7 +17,10 @@ import type { SchemaLookup } from './streamable-http/request-metadata.ts';
 export interface LinkContext {
   readonly server: string;
   readonly maxMessageBytes: number;
+  /** Redacts lines for operators with all configured credentials. */
   readonly redactor: Redactor;
+  /** Redacts errors for clients with the credentials of this server. */
+  readonly ownRedactor: Redactor;
   /** The gateway's own environment, of which a child gets little. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly records: ChildRecords | undefined;
@@ -50,8 +53,8 @@ export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, conte
 }
 
 function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
-  const { server, maxMessageBytes, redactor, environment, records, newMark, log, keepLine, inputSchemaOf } =
-    context;
+  const { server, maxMessageBytes, redactor, ownRedactor, environment } = context;
+  const { records, newMark, log, keepLine, inputSchemaOf } = context;
   if (entry.runtime === 'stdio') {
     return new StdioLink(
       {
@@ -77,7 +80,7 @@ function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: 
     url: new URL(entry.url),
     headers: entry.headers,
     maxMessageBytes,
-    redactor,
+    redactor: ownRedactor,
     isAnswerTo,
     events,
   };

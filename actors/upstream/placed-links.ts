@@ -22,7 +22,7 @@ const PATIENCE = 0.9;
 
 export function placedLinks({ placement, wayTo }: PlacedLinksOptions): MakePlacedLink {
   return (entry, era, events, context, makeOwn) => {
-    const { server, maxMessageBytes, redactor, inputSchemaOf } = context;
+    const { server, maxMessageBytes, ownRedactor: redactor, inputSchemaOf } = context;
     return new PlacedLink({
       server,
       patienceMs: entry.start_timeout_seconds * 1000 * PATIENCE,

@@ -43,7 +43,7 @@ export function bridgeTo(
   const secrets = new SecretValues();
   const reader = new SchemaReader(source, env, secrets);
   const { root, problems } = parseYamlTree(source);
-  const catalog = root && readCatalog(reader, root, '', secrets);
+  const catalog = root && readCatalog(reader, root, '');
   const all = [...problems, ...reader.problems];
   const inWords = (some: readonly Problem[]) =>
     some.map(({ message }) => message.replace(`servers.${BRIDGED}.`, ''));

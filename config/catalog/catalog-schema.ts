@@ -132,7 +132,11 @@ const sharedFields = {
 const stdioFields = {
   command: name('Program to run; not a shell line. With a slash it is a path relative to this file.'),
   args: Type.Array(
-    Type.String({ pattern: '^[^\\0]*$', patternErrorMessage: 'text without a NUL character' }),
+    Type.String({
+      pattern: '^[^\\0]*$',
+      patternErrorMessage: 'text without a NUL character',
+      secretBy: 'name',
+    }),
     {
       description: 'Arguments of the program, one per item.',
       default: [],
@@ -157,7 +161,7 @@ const stdioFields = {
 };
 
 const remoteFields = {
-  url: { ...text('Address of the remote server, http or https.'), shownAs: 'address' },
+  url: { ...text('Address of the remote server, http or https.'), shownAs: 'address', secretBy: 'name' },
   headers: headersByName('HTTP headers sent with every request.'),
 };
 
@@ -230,14 +234,25 @@ export const desktopFields = { ...writtenFields, ...clientFields };
 /** What may stand in an entry under `mcpServers`. */
 export const desktopEntrySchema = partial({ ...desktopFields, ...rewrittenFields });
 
+interface WithCredentials {
+  /** Credentials to redact in errors from this server; none by default. */
+  readonly credentials?: readonly string[];
+}
+
 /** A local server: `command` with a slash and `cwd` are absolute. */
-export type StdioEntry = Omit<Type.Static<typeof stdioEntrySchema>, 'inherit_env'> & {
-  inherit_env: true | string[];
-};
+export type StdioEntry = Omit<Type.Static<typeof stdioEntrySchema>, 'inherit_env'> &
+  WithCredentials & { inherit_env: true | string[] };
 /** A remote server. */
-export type RemoteEntry = Type.Static<typeof remoteEntrySchema>;
+export type RemoteEntry = Type.Static<typeof remoteEntrySchema> & WithCredentials;
 /** One server of the catalog, everything filled; `runtime` tells the kinds apart. */
 export type ServerEntry = StdioEntry | RemoteEntry;
+
+/** Returns the entry with additional credentials. */
+export function withCredentials(entry: ServerEntry, credentials: readonly string[]): ServerEntry {
+  return credentials.length === 0
+    ? entry
+    : { ...entry, credentials: [...(entry.credentials ?? []), ...credentials] };
+}
 
 export interface Catalog {
   /** By id; the record has no prototype, so that any id is a plain key. */

@@ -22,7 +22,7 @@ export function checkCatalog(source: SourceFile, env: Environment): CheckedCatal
   const reader = new SchemaReader(source, env, secrets);
   reader.unsetVariables = 'warning';
   const { root, problems, isBroken } = parseYamlTree(source);
-  const catalog = root === undefined ? { servers: {} } : readCatalog(reader, root, source.path, secrets);
+  const catalog = root === undefined ? { servers: {} } : readCatalog(reader, root, source.path);
   // What a broken syntax makes of the rest would only mislead.
   return {
     catalog,

@@ -62,7 +62,7 @@ function serversIn(
 ): ImportableServer[] {
   const dialect = list.dialect && { ...list.dialect, envFiles: 'references' as const };
   return list.map.pairs.flatMap((pair) => {
-    const read = readServer(reader, pair, { ...list, dialect }, source.path, new SecretValues());
+    const read = readServer(reader, pair, { ...list, dialect }, source.path);
     if (read?.id === undefined || reader.isFaulty(read.path)) return [];
     const folder = dialect?.folder ?? dirname(source.path);
     const entry = ownEntry(plainValue(read.tree) as OwnEntry, folder, dialect?.workspace);

@@ -6,7 +6,6 @@ import type { Static } from 'typebox';
 import { joinPath } from '../reader/field-path.ts';
 import { fillDefaults, type Written } from '../reader/fill-defaults.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
-import type { SecretValues } from '../reader/secret-values.ts';
 import {
   clientFields,
   type desktopEntrySchema,
@@ -17,6 +16,7 @@ import {
   type StdioEntry,
   stdioEntrySchema,
   stdioKeys,
+  withCredentials,
 } from './catalog-schema.ts';
 import { isOwnHeader } from './own-headers.ts';
 
@@ -28,7 +28,6 @@ export function normaliseEntry(
   written: WrittenEntry,
   path: string,
   folder: string,
-  secrets: SecretValues,
 ): ServerEntry | undefined {
   const at = (key: string) => joinPath(path, key);
   const isLocal = reader.has(at('command'));
@@ -51,9 +50,9 @@ export function normaliseEntry(
   };
   const entry = isLocal
     ? localEntry(reader, common, at, folder)
-    : remoteEntry(reader, common, runtime === 'sse' ? 'sse' : 'http', at, secrets);
+    : remoteEntry(reader, common, runtime === 'sse' ? 'sse' : 'http', at);
   checkPairs(reader, entry, at);
-  return entry;
+  return withCredentials(entry, reader.credentialsBelow(path));
 }
 
 type At = (key: string) => string;
@@ -135,14 +134,13 @@ function remoteEntry(
   written: WrittenEntry,
   runtime: RemoteEntry['runtime'],
   at: At,
-  secrets: SecretValues,
 ): RemoteEntry {
   const isShared = written.isolation === 'shared';
   if (runtime === 'sse' && written.era !== undefined && written.era !== 'legacy')
     reader.report(at('era'), 'must be legacy: the sse transport is older than the modern era');
   const pool = { ...written.pool, max: written.pool?.max ?? (isShared ? 1 : 1000) };
   const url = checkedUrl(reader, written.url, at('url'));
-  checkHeaders(reader, written.headers ?? {}, at('headers'), secrets);
+  checkHeaders(reader, written.headers ?? {}, at('headers'));
   return fillDefaults(remoteEntrySchema, { ...written, pool, url, runtime });
 }
 
@@ -165,17 +163,14 @@ function checkHeaders(
   reader: SchemaReader,
   headers: Readonly<Record<string, string | undefined>>,
   path: string,
-  secrets: SecretValues,
 ): void {
   const seen = new Map<string, string>();
-  for (const [name, value = ''] of Object.entries(headers)) {
+  for (const name of Object.keys(headers)) {
     const key = name.toLowerCase();
     const earlier = seen.get(key);
     if (earlier !== undefined) reader.reportKey(joinPath(path, name), `is the same header as ${earlier}`);
     if (isOwnHeader(key)) reader.reportKey(joinPath(path, name), 'is set by the gateway itself');
     seen.set(key, name);
-    const credentials = /^[A-Za-z][\w-]*\s+(\S.*)$/.exec(value.trim())?.[1];
-    if (credentials !== undefined) secrets.add(credentials);
   }
 }
 

@@ -4,7 +4,6 @@
 import { dirname } from 'node:path';
 import { joinPath } from '../reader/field-path.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
-import type { SecretValues } from '../reader/secret-values.ts';
 import { memberOf } from '../reader/yaml-members.ts';
 import type { YamlMap, YamlPair, YamlTree } from '../reader/yaml-tree.ts';
 import {
@@ -26,7 +25,6 @@ export function readCatalog(
   reader: SchemaReader,
   root: YamlTree,
   file: string,
-  secrets: SecretValues,
   defaultIsolation?: ServerEntry['isolation'],
 ): Catalog {
   const servers: Record<string, ServerEntry> = Object.create(null);
@@ -34,7 +32,7 @@ export function readCatalog(
   if (list === undefined) return { servers };
   const claimedBy = new Map<string, string>();
   for (const pair of list.map.pairs) {
-    const read = readServer(reader, pair, list, file, secrets, defaultIsolation);
+    const read = readServer(reader, pair, list, file, defaultIsolation);
     if (read === undefined) continue;
     const { id, path, entry } = read;
     const earlier = id === undefined ? undefined : claimedBy.get(id);
@@ -63,7 +61,6 @@ export function readServer(
   pair: YamlPair,
   { key, dialect }: ServerList,
   file: string,
-  secrets: SecretValues,
   defaultIsolation?: ServerEntry['isolation'],
 ): ReadServer | undefined {
   const path = joinPath(key, pair.key);
@@ -76,7 +73,7 @@ export function readServer(
   const read = reader.read(schema, tree, path) as WrittenEntry | undefined;
   const written = read && { ...read, isolation: read.isolation ?? defaultIsolation };
   const folder = dialect?.folder ?? dirname(file);
-  const entry = written && normaliseEntry(reader, written, path, folder, secrets);
+  const entry = written && normaliseEntry(reader, written, path, folder);
   return { id, path, tree, entry };
 }
 

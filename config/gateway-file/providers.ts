@@ -116,8 +116,8 @@ export function usableProviders(
   const names = new Set([...namedTypes, ...Object.keys(written)]);
   const found = [...names].map((name) => findProvider(name, written, env));
   const usable = found.flatMap((each) => ('fault' in each ? [] : [each]));
-  for (const { api_key, headers } of usable)
-    for (const value of [api_key, ...Object.values(headers)]) if (value !== undefined) secrets.add(value);
+  // The reader of the gateway file has collected its keys and headers; only environment keys are new.
+  for (const { api_key } of usable) if (api_key !== undefined) secrets.add(api_key);
   return new Map(usable.map((provider) => [provider.name, provider]));
 }
 

@@ -12,6 +12,7 @@ const postgresSchema = Type.Object(
       pattern: '^postgres(ql)?://[^\\s]+$',
       patternErrorMessage: 'an address that begins with postgres://',
       writeOnly: true,
+      secretBy: 'value',
     }),
     connections: Type.Integer({
       description: 'Connections to it at the same time, one for notifications besides.',

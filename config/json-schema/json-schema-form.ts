@@ -29,7 +29,7 @@ function withReferences(schema: SchemaNode): SchemaNode {
 
 /** A reference is checked when its value is known, so an editor takes any text with one. */
 function orReference(schema: SchemaNode): SchemaNode {
-  const { description, default: byDefault, writeOnly, shownAs: _, anyOf, ...check } = schema;
+  const { description, default: byDefault, writeOnly, shownAs: _, secretBy: __, anyOf, ...check } = schema;
   const options = anyOf?.map((option) =>
     option.items || option.properties ? withReferences(option) : withoutOwnWords(option),
   ) ?? [check];
@@ -42,7 +42,7 @@ function orReference(schema: SchemaNode): SchemaNode {
 }
 
 /** What editors do not know. */
-function withoutOwnWords({ shownAs: _, ...schema }: SchemaNode): SchemaNode {
+function withoutOwnWords({ shownAs: _, secretBy: __, ...schema }: SchemaNode): SchemaNode {
   return schema;
 }
 

@@ -12,3 +12,12 @@ export function joinPath(path: string, key: string | number): string {
 export function atPath(path: string, message: string): string {
   return path === '' ? message : `${path}: ${message}`;
 }
+
+/** Maximum number of enclosing paths; bounds the work for a name full of dots. */
+const MAX_AROUND = 80;
+
+/** Returns all enclosing paths, the outermost first. */
+export function pathsAround(path: string): string[] {
+  const ends = [...path.matchAll(/[.[]/g)].slice(0, MAX_AROUND);
+  return ends.map(({ index }) => path.slice(0, index)).filter((each) => each !== '');
+}

@@ -7,12 +7,14 @@
 // cleanly one. Text that stands in the file is never converted: there the quotes should go.
 
 import type { TSchema } from 'typebox';
+import { isCredentialName } from '../credentials/credential-names.ts';
+import { FieldCredentials, originOf, redactionFault } from './field-credentials.ts';
 import { atPath, joinPath } from './field-path.ts';
 import { formAdvice, type Habits, nameAdvice, unitAdvice } from './habits.ts';
 import type { Problem } from './problem.ts';
 import { expectedBySchema, foundInFile, type SchemaNode } from './schema-words.ts';
 import type { SecretValues } from './secret-values.ts';
-import { isKeyName, isShown } from './shown-values.ts';
+import { isShown } from './shown-values.ts';
 import type { SourceFile } from './source-file.ts';
 import { type Environment, referenceOffset, shellForm, substitute } from './substitute.ts';
 import { suggest } from './suggest.ts';
@@ -43,6 +45,7 @@ export class SchemaReader {
   readonly #faulty: string[] = [];
   /** Paths of the fields whose value is of a variable that is not set. */
   readonly #unset: string[] = [];
+  readonly #credentials: FieldCredentials;
 
   /** By the paths of their documents. */
   readonly #inner = new Map<string, SchemaReader>();
@@ -53,6 +56,7 @@ export class SchemaReader {
     this.#source = source;
     this.#env = env;
     this.#secrets = secrets;
+    this.#credentials = new FieldCredentials(secrets);
     this.#prefix = prefix;
   }
 
@@ -110,6 +114,11 @@ export class SchemaReader {
   /** Whether this field, or one below it, has no value here since a variable is not set. */
   isUnset(path: string): boolean {
     return this.#unset.some((each) => each === path || isBelow(each, path));
+  }
+
+  /** Returns the credentials at or below a path. */
+  credentialsBelow(path: string): readonly string[] {
+    return this.#credentials.below(path);
   }
 
   /** A problem at a field's value, or at the nearest enclosing field that was written. */
@@ -199,24 +208,33 @@ export class SchemaReader {
     const { text, used, names, isWhole } = this.#substituted(scalar, path, schema.writeOnly === true);
     const value = names.length > 0 ? coerced(schema, text) : text;
     const isGood = isWhole && meets(schema, value);
-    for (const { name, value: given } of used)
-      if (!isShown(name, { schema, text, isGood })) this.#secrets.add(given);
+    const origin = originOf(schema, path);
+    if (origin !== undefined) this.#credentials.add(path, text, origin);
+    for (const { name, value: given } of used) {
+      if (isShown(name, { schema, text, isGood })) continue;
+      const isNamed = origin === 'named' || isCredentialName(name);
+      this.#credentials.add(path, given, isNamed ? 'named' : 'supplied');
+    }
     if (!isWhole) return undefined;
-    if (isGood) return value;
-    return this.#mismatch(asWritten, scalar, path, names, value);
+    if (!isGood) return this.#mismatch(asWritten, scalar, path, names, value);
+    // checkShellForm has already reported shell syntax.
+    const isSecret = origin === 'named' && schema.secretBy === undefined;
+    const fault =
+      isSecret && shellForm(String(scalar.value)) === undefined ? redactionFault(text) : undefined;
+    if (fault !== undefined) this.#add(scalar.offset, path, fault, 'warning');
+    return value;
   }
 
   #substituted(scalar: YamlScalar, path: string, isSecret: boolean) {
     const written = this.#source.text.slice(scalar.offset, scalar.end);
     const { text, used, names, faults } = substitute(String(scalar.value), this.#env);
     this.#secrets.addPlace(scalar, isSecret);
-    if (isSecret) this.#secrets.add(text);
     for (const fault of faults) {
       if (fault.isUnset) this.#unset.push(path);
       if (fault.isUnset && !this.isUnsetTold) continue;
       const at = scalar.offset + referenceOffset(written, fault.reference);
       const message =
-        isSecret || isKeyName.test(path) || isKeyName.test(fault.name)
+        isSecret || isCredentialName(path) || isCredentialName(fault.name)
           ? fault.message
           : fault.message + fault.otherwise;
       this.#add(

@@ -25,6 +25,11 @@ export interface SchemaNode {
   readonly patternErrorMessage?: string;
   /** JSON Schema's mark for values that are given but never shown. */
   readonly writeOnly?: boolean;
+  /**
+   * Rule for credentials in this field: `name` requires a credential name, `value` accepts any opaque value. By default every
+   * value of a `writeOnly` field is a credential. Not for editors.
+   */
+  readonly secretBy?: 'name' | 'value';
   /** What the gateway tells of it, whoever asks: see shown-values.ts. Not for editors. */
   readonly shownAs?: 'name' | 'address';
 }

@@ -1,18 +1,17 @@
-// Collects the values that must never be shown (A9): what came from the environment, and every value of `env`,
-// `headers` and `api_key`. Shorter values than six characters are left out: to strike them from each log line
-// would hide half of the log and protect little.
+// Collects the credentials of a configuration (A9) for redaction in logs, errors and records.
 
-const minLength = 6;
+import { credentialsIn, type Origin } from '../credentials/credential-values.ts';
 
 export class SecretValues {
   readonly #values = new Set<string>();
   /** By the scalars of parsed files. */
   readonly #places = new WeakMap<object, boolean>();
 
-  add(value: string): void {
-    this.#add(value);
-    // Logs and error output come in lines, so a value of several lines (a key file) is looked for by line.
-    if (value.includes('\n')) for (const line of value.split('\n')) this.#add(line.trim());
+  /** Adds the credentials of a value and returns them. */
+  add(value: string, origin: Origin = 'named'): readonly string[] {
+    const credentials = credentialsIn(value, origin);
+    for (const each of credentials) this.#values.add(each);
+    return credentials;
   }
 
   /** What the schema says of a scalar of a parsed file, whatever its value is. */
@@ -22,10 +21,6 @@ export class SecretValues {
 
   /** Undefined where no schema has been asked. */
   readonly isPlace = (scalar: object): boolean | undefined => this.#places.get(scalar);
-
-  #add(value: string): void {
-    if (value.length >= minLength) this.#values.add(value);
-  }
 
   /** Each value once, the longest first, so that a value which holds another one is struck as a whole. */
   list(): string[] {

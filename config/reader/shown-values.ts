@@ -6,6 +6,7 @@
 //           the value does not fit, or the name of its variable is that of a key, it is a secret.
 // SHV2       what a field takes whose schema is `writeOnly` is a secret, whatever variable it came from.
 
+import { isCredentialName } from '../credentials/credential-names.ts';
 import type { SchemaNode } from './schema-words.ts';
 
 /** Of every user, and passed on to every local server: paths and names of the machine. */
@@ -13,9 +14,6 @@ const ofTheMachine: ReadonlySet<string> = new Set([
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR', 'PWD', 'HOSTNAME'],
   ...['TEMP', 'TMP', 'USERPROFILE', 'USERNAME', 'APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles'],
 ]);
-
-/** Of a variable, or of a field, that most likely holds a key, though no schema says so. */
-export const isKeyName = /(?:key|token|secret|pass|credential|auth(?!or(?!i))|_pat(?![a-z]))[^.[]*$/i;
 
 interface Found {
   readonly schema: SchemaNode;
@@ -28,7 +26,7 @@ interface Found {
 /** Whether the value of the variable `name` may be shown; what the field itself says of `text` is another matter (SHV2). */
 export function isShown(name: string, { schema, text, isGood }: Found): boolean {
   if (ofTheMachine.has(name)) return true;
-  if (schema.writeOnly === true || !isGood || isKeyName.test(name)) return false;
+  if (schema.writeOnly === true || !isGood || isCredentialName(name)) return false;
   if (schema.shownAs === 'address') return isBareAddress(text);
   return schema.shownAs === 'name' || schema.type !== 'string';
 }

@@ -5,8 +5,9 @@
 //       what stands below `env` and `headers`, in an address beyond its host, after a word such as `--token`, and whatever looks like a key
 //       has a mark in its place.
 
+import { isCredentialName } from '../credentials/credential-names.ts';
 import { withoutKeyForms } from './key-forms.ts';
-import { isBareAddress, isKeyName } from './shown-values.ts';
+import { isBareAddress } from './shown-values.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
 const MARK = '***';
@@ -19,7 +20,7 @@ export type IsSecret = (scalar: object) => boolean | undefined;
 
 /** `key` is that under which the tree stands. */
 export function treePrint(tree: YamlTree, isSecret: IsSecret, key = ''): string {
-  if (tree.kind === 'scalar') return scalarPrint(tree.value, isSecret(tree) ?? isKeyName.test(key));
+  if (tree.kind === 'scalar') return scalarPrint(tree.value, isSecret(tree) ?? isCredentialName(key));
   if (secretMaps.has(key.toLowerCase())) return marked(tree);
   if (tree.kind === 'list') {
     const items = tree.items.map((item, at) =>
@@ -53,7 +54,7 @@ function marked(tree: YamlTree): string {
 /** Of an option such as `--token` the value is the next argument. */
 function isValueOfKeyWord(before: YamlTree | undefined): boolean {
   const word = before?.kind === 'scalar' && typeof before.value === 'string' ? before.value : '';
-  return /^-{1,2}[\w-]+$/.test(word) && (isKeyName.test(word) || /^(?:-H|--headers?)$/.test(word));
+  return /^-{1,2}[\w-]+$/.test(word) && (isCredentialName(word) || /^(?:-H|--headers?)$/.test(word));
 }
 
 const reference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}/g;
@@ -72,7 +73,7 @@ const withScheme = /\b(Bearer|Basic|Token)[ \t]+(\S+)/gi;
 /** A text that is no secret as a whole. */
 function shownText(text: string): string {
   const shown = text
-    .replace(reference, (whole, name: string) => (isKeyName.test(name) ? `\${${name}}` : whole))
+    .replace(reference, (whole, name: string) => (isCredentialName(name) ? `\${${name}}` : whole))
     .replace(address, (found) => (isBareAddress(found) ? found : `${originOf(found)}/${mark(found)}`))
     .replace(underName, (_, start: string, value: string) => start + mark(value))
     .replace(withScheme, (_, scheme: string, value: string) => `${scheme} ${mark(value)}`);

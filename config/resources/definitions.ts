@@ -32,8 +32,8 @@ interface Read<T> {
 /** Of a `Flow.definition`. Rejects with ConfigError where a variable is not set any longer, and for a text that is none. */
 export function flowDefinition(text: string, context: DefinitionContext): Promise<Flow> {
   return readBack(text, context, async (reader, spec) => {
-    const { name, file, secrets } = context;
-    const { flow, inline } = await readFlow(reader, inlineRoot('Flow', spec), file, secrets, name);
+    const { name, file } = context;
+    const { flow, inline } = await readFlow(reader, inlineRoot('Flow', spec), file, name);
     return { found: flow, inline };
   });
 }
@@ -41,8 +41,8 @@ export function flowDefinition(text: string, context: DefinitionContext): Promis
 /** Of a `Fleet.definition`. Rejects as `flowDefinition` does. */
 export function fleetDefinition(text: string, context: DefinitionContext): Promise<Fleet> {
   return readBack(text, context, async (reader, spec) => {
-    const { name, file, secrets } = context;
-    const { fleet, inline } = await readFleet(reader, inlineRoot('Fleet', spec), file, secrets, name);
+    const { name, file } = context;
+    const { fleet, inline } = await readFleet(reader, inlineRoot('Fleet', spec), file, name);
     return { found: fleet, inline };
   });
 }

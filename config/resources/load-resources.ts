@@ -139,7 +139,7 @@ async function readFile(
     const reader = new SchemaReader(source, options.env, options.secrets);
     if (options.isLenient === true) reader.unsetVariables = 'warning';
     reader.unsafeUrls = options.unsafeUrls ?? 'error';
-    resources.push(await readResource(reader, root, file, context, options.secrets));
+    resources.push(await readResource(reader, root, file, context));
     digests.push(treeDigest(root, options.secrets.isPlace));
     if (reader.has(NAMESPACE))
       reader.reportKey(NAMESPACE, 'has no effect: a gateway has one for all its resources', 'warning');
@@ -164,7 +164,6 @@ async function readResource(
   root: YamlTree,
   file: string,
   context: ResourceContext,
-  secrets: SecretValues,
 ): Promise<ReadResource> {
   const kindTree = memberOf(root, 'kind');
   const kind = textOf(kindTree);
@@ -172,11 +171,11 @@ async function readResource(
     case 'Trigger':
       return readTrigger(reader, root, file, context);
     case 'Agent':
-      return readAgent(reader, root, file, secrets);
+      return readAgent(reader, root, file);
     case 'Fleet':
-      return { kind: 'Fleet', name: nameIn(root), reader, ...(await readFleet(reader, root, file, secrets)) };
+      return { kind: 'Fleet', name: nameIn(root), reader, ...(await readFleet(reader, root, file)) };
     case 'Flow':
-      return { kind: 'Flow', name: nameIn(root), reader, ...(await readFlow(reader, root, file, secrets)) };
+      return { kind: 'Flow', name: nameIn(root), reader, ...(await readFlow(reader, root, file)) };
     default:
   }
   const offset = kindTree?.offset ?? root.offset;

@@ -152,7 +152,7 @@ export class ListenStream implements CallOwner {
   /** It could not be opened, or cannot go on. */
   fail(error: GatewayError): void {
     if (!this.#isEnding()) return;
-    const message = this.#options.redact(error.message);
+    const message = error.messageFor(this.#options.redact);
     this.#options.outlet.finish(errorMessage(this.#rawId, error.rpcCode, message, error.data), error);
   }
 

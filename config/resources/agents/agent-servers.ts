@@ -2,11 +2,10 @@
 // catalog only the name, and what of it the agent may see.
 
 import { dirname } from 'node:path';
-import type { ServerEntry } from '../../catalog/catalog-schema.ts';
+import { type ServerEntry, withCredentials } from '../../catalog/catalog-schema.ts';
 import { normaliseEntry } from '../../catalog/normalise-entry.ts';
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import type { SecretValues } from '../../reader/secret-values.ts';
 import type { AgentSpec } from './agent-schema.ts';
 import type { AgentServer } from './model-runtime.ts';
 import type { WrittenToolServer } from './tool-server-schema.ts';
@@ -19,19 +18,18 @@ export function readServers(
   reader: SchemaReader,
   { mcp_servers, env }: Pick<AgentSpec, 'mcp_servers' | 'env'>,
   file: string,
-  secrets: SecretValues,
 ): readonly AgentServer[] {
   const names = new Set<string>();
   const servers = mcp_servers.flatMap((written, index) => {
     const path = joinPath('spec.mcp_servers', index);
-    const server = written === undefined ? undefined : readServer(reader, written, path, file, secrets);
+    const server = written === undefined ? undefined : readServer(reader, written, path, file);
     if (server === undefined) return [];
     if (names.has(server.name)) {
       const key = ['name', 'server'].map((each) => joinPath(path, each)).find((each) => reader.has(each));
       reader.report(key ?? path, `is there twice: ${server.name}`);
     }
     names.add(server.name);
-    return [withVariables(server, env)];
+    return [withVariables(server, env, reader.credentialsBelow('spec.env'))];
   });
   return servers.filter(({ entry }) => entry?.enabled !== false);
 }
@@ -41,7 +39,6 @@ function readServer(
   written: string | WrittenToolServer,
   path: string,
   file: string,
-  secrets: SecretValues,
 ): AgentServer | undefined {
   if (typeof written === 'string') return { name: written, entry: undefined, tools: all };
   if (reader.has(joinPath(path, 'server'))) return readReference(reader, written, path);
@@ -53,7 +50,7 @@ function readServer(
     return undefined;
   }
   // The agent is its only client.
-  const entry = normaliseEntry(reader, { isolation: 'shared', ...fields }, path, dirname(file), secrets);
+  const entry = normaliseEntry(reader, { isolation: 'shared', ...fields }, path, dirname(file));
   return entry === undefined || name === undefined ? undefined : { name, entry, tools: entry.tools };
 }
 
@@ -82,9 +79,14 @@ function readReference(
   };
 }
 
-function withVariables(server: AgentServer, env: Readonly<Record<string, string>>): AgentServer {
+/** Adds shared variables to a local server; `credentials` belong to `env`. */
+function withVariables(
+  server: AgentServer,
+  env: Readonly<Record<string, string>>,
+  credentials: readonly string[],
+): AgentServer {
   const { entry } = server;
   if (entry === undefined || entry.runtime !== 'stdio') return server;
   const filled: ServerEntry = { ...entry, env: { ...env, ...entry.env } };
-  return { ...server, entry: filled };
+  return { ...server, entry: withCredentials(filled, credentials) };
 }

@@ -2,7 +2,6 @@
 // name among the others.
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import type { SecretValues } from '../../reader/secret-values.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { inlineRoot } from '../inline-root.ts';
 import type { ReadResource } from '../resource-context.ts';
@@ -29,10 +28,9 @@ export interface ReadInlineAgent {
 export async function readInlineAgent(
   reader: SchemaReader,
   { name, file, path, spec }: InlineResource,
-  secrets: SecretValues,
 ): Promise<ReadInlineAgent> {
   const inner = reader.within(path);
-  const read = await readAgent(inner, inlineRoot('Agent', spec), file, secrets);
+  const read = await readAgent(inner, inlineRoot('Agent', spec), file);
   const agent = read.agent && { ...read.agent, name };
   return { agent, resource: { kind: undefined, name: undefined, reader: inner, agent } };
 }

@@ -6,7 +6,6 @@ import { contentHash } from '../../content-hash.ts';
 import { joinPath } from '../../reader/field-path.ts';
 import { hasError } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import type { SecretValues } from '../../reader/secret-values.ts';
 import { readSourceFile, SourceFile } from '../../reader/source-file.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { checkAddress } from '../fields/address.ts';
@@ -23,12 +22,7 @@ const SCRIPTED = 'scripted:';
 const RUNTIME_PATH = 'spec.runtime.http';
 
 /** Reports to `reader`; `file` is an absolute path, to which paths in it are relative. Never rejects. */
-export async function readAgent(
-  reader: SchemaReader,
-  root: YamlTree,
-  file: string,
-  secrets: SecretValues,
-): Promise<ReadResource> {
+export async function readAgent(reader: SchemaReader, root: YamlTree, file: string): Promise<ReadResource> {
   const written = readSpec(reader, root);
   const { spec, document } = written;
   const name = document?.metadata?.name;
@@ -37,11 +31,11 @@ export async function readAgent(
   const script = await scriptOf(reader, spec.model, file);
   const runtime =
     runtimeElsewhere(reader, spec, script?.path) ??
-    (reader.has('spec.runtime') ? undefined : readModel(reader, written, file, secrets));
+    (reader.has('spec.runtime') ? undefined : readModel(reader, written, file));
   if (runtime !== undefined && runtime.kind !== 'model') {
     refuseModelFields(reader);
     // They are its own affair; what is wrong with them is told all the same.
-    readServers(reader, spec, file, secrets);
+    readServers(reader, spec, file);
   }
   const read = { kind: 'Agent', name, reader };
   if (name === undefined || runtime === undefined || hasError(reader.problems)) return read;

@@ -24,7 +24,7 @@ export function readDefinition(
 ): ModelRuntime {
   const source = new SourceFile(file, '');
   const reader = new SchemaReader(source, env, secrets);
-  const runtime = fromText(reader, text, file, secrets);
+  const runtime = fromText(reader, text, file);
   if (runtime === undefined || hasError(reader.problems))
     throw new ConfigError(
       reader.problems.length > 0
@@ -34,20 +34,10 @@ export function readDefinition(
   return runtime;
 }
 
-function fromText(
-  reader: SchemaReader,
-  text: string,
-  file: string,
-  secrets: SecretValues,
-): ModelRuntime | undefined {
+function fromText(reader: SchemaReader, text: string, file: string): ModelRuntime | undefined {
   try {
     const spec = { key: 'spec', keyOffset: 0, value: definitionTree(text) };
-    return readModel(
-      reader,
-      readSpec(reader, { kind: 'map', offset: 0, pairs: [spec] }, true),
-      file,
-      secrets,
-    );
+    return readModel(reader, readSpec(reader, { kind: 'map', offset: 0, pairs: [spec] }, true), file);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -4,7 +4,6 @@
 import { joinPath } from '../../reader/field-path.ts';
 import { fillDefaults } from '../../reader/fill-defaults.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import type { SecretValues } from '../../reader/secret-values.ts';
 import { suggest } from '../../reader/suggest.ts';
 import { type AgentSpec, memorySchema } from './agent-schema.ts';
 import { readServers } from './agent-servers.ts';
@@ -19,9 +18,8 @@ export function readModel(
   reader: SchemaReader,
   { spec, output_schema, tree }: WrittenSpec,
   file: string,
-  secrets: SecretValues,
 ): ModelRuntime | undefined {
-  const servers = readServers(reader, spec, file, secrets);
+  const servers = readServers(reader, spec, file);
   checkTools(reader, spec, servers);
   checkPlaces(reader, spec);
   checkVariables(reader, spec, servers);

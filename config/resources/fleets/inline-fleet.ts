@@ -1,7 +1,6 @@
 // A fleet that is written in a node of a flow: its `spec` is that of a fleet, and it has no name among the others.
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import type { SecretValues } from '../../reader/secret-values.ts';
 import type { InlineResource } from '../agents/inline-agent.ts';
 import { inlineRoot } from '../inline-root.ts';
 import type { ReadResource } from '../resource-context.ts';
@@ -19,9 +18,8 @@ export interface ReadInlineFleet {
 export async function readInlineFleet(
   reader: SchemaReader,
   { name, file, path, spec }: InlineResource,
-  secrets: SecretValues,
 ): Promise<ReadInlineFleet> {
   const inner = reader.within(path);
-  const { fleet, inline } = await readFleet(inner, inlineRoot('Fleet', spec), file, secrets, name);
+  const { fleet, inline } = await readFleet(inner, inlineRoot('Fleet', spec), file, name);
   return { fleet, resources: [{ kind: undefined, name: undefined, reader: inner }, ...inline] };
 }

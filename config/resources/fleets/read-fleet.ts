@@ -6,7 +6,6 @@ import { joinPath } from '../../reader/field-path.ts';
 import { fillDefaults, type Written } from '../../reader/fill-defaults.ts';
 import { hasError } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import type { SecretValues } from '../../reader/secret-values.ts';
 import { memberOf, renamed, withMember, withoutMembers } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { definitionOf } from '../agents/definition-text.ts';
@@ -32,7 +31,6 @@ export async function readFleet(
   reader: SchemaReader,
   root: YamlTree,
   file: string,
-  secrets: SecretValues,
   named?: string,
 ): Promise<ReadFleet> {
   const tree = memberOf(root, 'spec');
@@ -58,11 +56,7 @@ export async function readFleet(
       reader.reportKey(joinPath(path, 'agent'), 'contradicts spec, which is an agent of its own');
     const read =
       own &&
-      (await readInlineAgent(
-        reader,
-        { name: `${name ?? 'fleet'}/${written.name}`, file, path, spec: own },
-        secrets,
-      ));
+      (await readInlineAgent(reader, { name: `${name ?? 'fleet'}/${written.name}`, file, path, spec: own }));
     if (read !== undefined) inline.push(read);
     members.push(memberOfFleet(written as WrittenMember, read));
   }

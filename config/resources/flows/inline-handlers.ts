@@ -3,7 +3,6 @@
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import type { SecretValues } from '../../reader/secret-values.ts';
 import { memberOf, textOf } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import type { Agent } from '../agents/agent.ts';
@@ -40,7 +39,6 @@ interface Found {
 export async function readInlineHandlers(
   reader: SchemaReader,
   { name, file, spec }: { readonly name: string; readonly file: string; readonly spec: YamlTree | undefined },
-  secrets: SecretValues,
 ): Promise<InlineHandlers> {
   const agents = new Map<string, Agent>();
   const fleets = new Map<string, Fleet>();
@@ -48,11 +46,11 @@ export async function readInlineHandlers(
   for (const { kind, ...found } of inlineIn(spec, { prefix: name, path: 'spec', depth: 0 })) {
     const given = { ...found, file };
     if (kind === 'Agent') {
-      const { agent, resource } = await readInlineAgent(reader, given, secrets);
+      const { agent, resource } = await readInlineAgent(reader, given);
       if (agent !== undefined) agents.set(found.path, agent);
       resources.push(resource);
     } else {
-      const read = await readInlineFleet(reader, given, secrets);
+      const read = await readInlineFleet(reader, given);
       if (read.fleet !== undefined) fleets.set(found.path, read.fleet);
       resources.push(...read.resources);
     }

@@ -5,7 +5,6 @@ import { contentHash } from '../../content-hash.ts';
 import { fillDefaults, type Written } from '../../reader/fill-defaults.ts';
 import { hasError } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import type { SecretValues } from '../../reader/secret-values.ts';
 import { memberOf, withMember, withoutMembers } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { definitionOf } from '../agents/definition-text.ts';
@@ -29,7 +28,6 @@ export async function readFlow(
   reader: SchemaReader,
   root: YamlTree,
   file: string,
-  secrets: SecretValues,
   named?: string,
 ): Promise<ReadFlow> {
   reader.noReferenceAdvice = ', or {{ steps.ID.output }} for what a node has given';
@@ -49,7 +47,7 @@ export async function readFlow(
   }));
   const names = parameters.flatMap(({ name }) => name ?? []);
   const name = named ?? document?.metadata?.name;
-  const inline = await readInlineHandlers(reader, { name: name ?? 'flow', file, spec: tree }, secrets);
+  const inline = await readInlineHandlers(reader, { name: name ?? 'flow', file, spec: tree });
   const { resources, agents, fleets } = inline;
   const body = tree && readBody({ reader, tree, path: 'spec', parameters: names, inline });
   const isWhole = [reader, ...resources.map((each) => each.reader)].every((each) => !hasError(each.problems));

@@ -1,7 +1,7 @@
 // Values that most likely are secrets, by the names that they stand under. They go into `.env`, and a reference stands in their place.
 
+import { isCredentialName } from '../../../config/credentials/credential-names.ts';
 import { referencesIn } from '../../../config/reader/references.ts';
-import { isKeyName } from '../../../config/reader/shown-values.ts';
 import { UsageError } from '../api/target-options.ts';
 import { type EnvDraft, variableName } from './env-draft.ts';
 
@@ -32,12 +32,12 @@ export class SecretKeeper {
 
   /** A variable of a program. */
   variable(name: string, value: string): string {
-    return isSecretName(name) && isValue(value) ? this.keep(name, value) : value;
+    return isCredentialName(name) && isValue(value) ? this.keep(name, value) : value;
   }
 
   /** A header; the word before its credentials stays. */
   header(name: string, value: string): string {
-    if (!isSecretName(name) || !isValue(value)) return value;
+    if (!isCredentialName(name) || !isValue(value)) return value;
     const [, scheme = '', credentials = value] = /^([A-Za-z][\w-]*\s+)(\S.*)$/.exec(value) ?? [];
     return scheme + this.keepOfServer(name, credentials);
   }
@@ -45,7 +45,7 @@ export class SecretKeeper {
   /** The address without the values of parameters that are keys. */
   url(text: string): string {
     return text.replace(/([?&])([^=&#]+)=([^&#]+)/g, (whole, mark: string, name: string, value: string) =>
-      isSecretName(name) && isValue(value) ? `${mark}${name}=${this.keepOfServer(name, value)}` : whole,
+      isCredentialName(name) && isValue(value) ? `${mark}${name}=${this.keepOfServer(name, value)}` : whole,
     );
   }
 
@@ -65,11 +65,8 @@ export class SecretKeeper {
   }
 }
 
-const isSecretName = (name: string) => isKeyName.test(name) || /^(?:set-)?cookie$/i.test(name);
-
-/** Of words of a command fewer are names: `--keyboard`, `--author`. */
-const isSecretOption = (word: string) =>
-  /^--?(?:[\w-]*[-_])?(?:token|key|apikey|secret|password|passphrase)$/i.test(word);
+/** Tests for an option such as `--api-key`. */
+const isSecretOption = (word: string) => word.startsWith('-') && isCredentialName(word);
 
 /** A reference is none. */
 const isValue = (text: string) => text !== '' && referencesIn(text).length === 0;

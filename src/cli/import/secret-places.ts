@@ -2,8 +2,8 @@
 // headers by their names, options such as `--api-key VALUE`, headers that are given in arguments, passwords and keys in
 // addresses, and what looks like the token of a known service wherever it stands.
 
+import { isCredentialName } from '../../../config/credentials/credential-names.ts';
 import { knownTokens } from '../../../config/reader/key-forms.ts';
-import { isKeyName } from '../../../config/reader/shown-values.ts';
 
 /** A part of a text that is to be taken out, with the name that the variable in its place might have. */
 interface Secret {
@@ -14,18 +14,6 @@ interface Secret {
 
 /** Gives the text in which every secret has been replaced; `hide` gives what stands in its place. */
 export type Hide = (value: string, name: string, isOfServer: boolean) => string;
-
-/** What a name of a key is the name of something else with. */
-const notKeyAtEnd = /(?:file|path|dir|folder|url|uri|endpoint|type|mode|prefix|header|name)s?$/i;
-const aboutKeys = /^(?:no|skip|disable|without|allow|enable|use|with)[-_]/i;
-const countOfTokens = /(?:max|min|limit|count).*tokens?|tokens?.*(?:max|min|limit|count)/i;
-
-/** Whether the value under this name is one that nobody else may see. */
-export function isSecretName(name: string): boolean {
-  return (
-    isKeyName.test(name) && !notKeyAtEnd.test(name) && !aboutKeys.test(name) && !countOfTokens.test(name)
-  );
-}
 
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 const opaque = `(?=[\\w=]*\\d[\\w=]*\\d[\\w=]*\\d)(?=[\\w=]*[A-Za-z])[\\w=]{20,}`;
@@ -47,7 +35,7 @@ export function withoutSecrets(text: string, hide: Hide): string {
       const value = match.at(-1) ?? '';
       const key = match[1] ?? '';
       const isOpaque = new RegExp(`^(?:${uuid}|${opaque})$`).test(value);
-      if (name === undefined && !isSecretName(key) && !isOpaque) continue;
+      if (name === undefined && !isCredentialName(key) && !isOpaque) continue;
       found.push(span(match.index + match[0].lastIndexOf(value), value, name ?? key));
     }
   }
@@ -68,7 +56,7 @@ const span = (start: number, value: string, name: string): Secret => ({
 
 /** A value that stands under a name. */
 export function hiddenUnder(name: string, value: string, hide: Hide, isOfServer: boolean): string {
-  if (value === '' || value.includes('${') || /^(?:true|false)$/i.test(value) || !isSecretName(name))
+  if (value === '' || value.includes('${') || /^(?:true|false)$/i.test(value) || !isCredentialName(name))
     return withoutSecrets(value, hide);
   return hide(value, name, isOfServer);
 }

@@ -4,8 +4,8 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import type { RegistryInput } from '../../../actors/registry/registry-entry.ts';
+import { isCredentialName } from '../../../config/credentials/credential-names.ts';
 import { isReference } from '../../../config/reader/references.ts';
-import { isKeyName } from '../../../config/reader/shown-values.ts';
 
 export interface Question extends RegistryInput {
   /** By which it is answered: --set NAME=VALUE. */
@@ -29,7 +29,7 @@ export class Questions {
       name,
       isRepeated: isRepeated || known?.isRepeated === true,
       isRequired: input.isRequired || known?.isRequired === true,
-      isSecret: input.isSecret || known?.isSecret === true || isKeyName.test(name),
+      isSecret: input.isSecret || known?.isSecret === true || isCredentialName(name),
     });
   }
 

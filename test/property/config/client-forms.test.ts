@@ -36,11 +36,14 @@ function write(path: string, text: string): string {
   return file;
 }
 
-/** Without the working folder, which is where the file lies unless something else is said. */
+/** Omits the working folder, which defaults to the file's folder, and the credentials, which depend on references. */
 async function read(file: string, env: Record<string, string>): Promise<Record<string, object>> {
   const { catalog } = await loadTarget({ catalog: file }, env);
   return Object.fromEntries(
-    Object.entries(catalog.servers).map(([id, entry]: [string, ServerEntry]) => [id, { ...entry, cwd: '' }]),
+    Object.entries(catalog.servers).map(([id, entry]: [string, ServerEntry]) => [
+      id,
+      { ...entry, cwd: '', credentials: undefined },
+    ]),
   );
 }
 

@@ -15,23 +15,18 @@ describe('a redactor', () => {
     expect(redactor.redact(encodeURIComponent(secret).toLowerCase())).toBe('[redacted]');
   });
 
-  test('strikes a secret of several lines line by line', () => {
-    const redactor = new Redactor(['-----BEGIN-----\nabcdefgh\n-----END-----']);
-    expect(redactor.redact('key line: abcdefgh')).toBe('key line: [redacted]');
-  });
-
   test('strikes secrets that overlap as one, and the longer of two that begin alike', () => {
-    expect(new Redactor(['abcdef', 'defghi']).redact('1abcdefghi2')).toBe('1[redacted]2');
-    expect(new Redactor(['secret', 'secret-and-more']).redact('secret-and-more')).toBe('[redacted]');
+    expect(new Redactor(['abcdefgh', 'defghijk']).redact('1abcdefghijk2')).toBe('1[redacted]2');
+    expect(new Redactor(['secret-a', 'secret-and-more']).redact('secret-and-more')).toBe('[redacted]');
   });
 
-  test('leaves secrets of fewer than six characters alone', () => {
-    expect(new Redactor(['12345', '123456']).redact('12345 123456')).toBe('12345 [redacted]');
+  test('leaves secrets of fewer than eight characters alone', () => {
+    expect(new Redactor(['s3cret7', 's3cret78']).redact('s3cret7 s3cret78')).toBe('s3cret7 [redacted]');
   });
 
   test('gives back the very same text when there is nothing to strike, even for a broken surrogate pair', () => {
     expect(new Redactor([]).redact('secret')).toBe('secret');
-    expect(new Redactor(['broken\ud800']).redact('broken\ud800')).toBe('[redacted]');
+    expect(new Redactor(['broken-1\ud800']).redact('broken-1\ud800')).toBe('[redacted]');
   });
 
   test('learns secrets later', () => {
@@ -50,7 +45,7 @@ describe('a redactor', () => {
 });
 
 describe('a JSON value without secrets', () => {
-  const redactor = new Redactor(['123456789', 'top-secret\nof two lines']);
+  const redactor = new Redactor(['123456789', 'top-secret', 'top-secret\nof two lines']);
   const shown = (value: unknown) => redactedJson(value, (text) => redactor.redact(text));
 
   test('is the same value, with the mark in the place of each secret, whatever type that has', () => {

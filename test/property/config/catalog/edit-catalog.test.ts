@@ -27,7 +27,7 @@ function load(text: string) {
   const reader = new SchemaReader(source, {}, secrets);
   reader.unsetVariables = 'warning';
   const { root, problems } = parseYamlTree(source);
-  const catalog = root && readCatalog(reader, root, source.path, secrets);
+  const catalog = root && readCatalog(reader, root, source.path);
   const errors = [...problems, ...reader.problems].filter(({ severity }) => severity === 'error');
   return { servers: { ...catalog?.servers }, errors: errors.map(({ message }) => message) };
 }

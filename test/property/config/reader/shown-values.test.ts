@@ -40,8 +40,8 @@ const hidden: Readonly<Record<string, Place>> = {
   prompt: (reference) => ({ system_prompt: reference }),
 };
 
-// Some that look like a name, some that look like a key; none that is in a file by chance.
-const value = fc.stringMatching(/^z[a-z0-9]{2,6}-[a-z0-9]{2,12}$/);
+// Names that could be keys; none that is in a file by chance.
+const value = fc.stringMatching(/^z[a-z0-9]{2,6}-[a-z]\d[a-z]\d[a-z][a-z0-9]{0,6}$/);
 const plainName = fc.constantFrom('MODEL', 'PLACE', 'ADA', 'BASE');
 const keyName = fc.constantFrom('MODEL_KEY', 'API_TOKEN', 'THE_SECRET', 'DB_PASSWORD', 'MY_AUTH');
 const placeOf = (places: Readonly<Record<string, Place>>) => fc.constantFrom(...Object.values(places));

@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { importableServers } from '../../../../config/catalog/importable-servers.ts';
+import { isCredentialName } from '../../../../config/credentials/credential-names.ts';
 import { SourceFile } from '../../../../config/reader/source-file.ts';
 import { hiddenSecrets } from '../../../../src/cli/import/hidden-secrets.ts';
 import { type FoundServers, mergedServers } from '../../../../src/cli/import/merged-servers.ts';
-import { isSecretName } from '../../../../src/cli/import/secret-places.ts';
 
 function found(word: string, mcpServers: object, file = `/home/ann/${word}.json`): FoundServers {
   const source = new SourceFile(file, JSON.stringify({ mcpServers }));
@@ -162,7 +162,7 @@ describe('a secret', () => {
       'CLIENT_SECRET',
       'AWS_ACCESS_KEY_ID',
     ])
-      expect([name, isSecretName(name)]).toEqual([name, true]);
+      expect([name, isCredentialName(name)]).toEqual([name, true]);
   });
 
   test('has a variable of its own where another one has its name', () => {

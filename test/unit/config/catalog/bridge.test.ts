@@ -39,9 +39,7 @@ describe('a bridge', () => {
       url: 'https://host/mcp?key=another-key',
       headers: { Authorization: 'Bearer a-long-token', 'X-Plain': 'literal "quoted" value: ü' },
     });
-    expect(secrets).toEqual(
-      expect.arrayContaining(['a-long-token', 'another-key', 'literal "quoted" value: ü']),
-    );
+    expect(secrets).toEqual(expect.arrayContaining(['a-long-token', 'another-key']));
   });
 
   test('warns of what a shell has not replaced, in the words of the command line and without a value', () => {

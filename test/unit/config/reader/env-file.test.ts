@@ -135,14 +135,18 @@ describe('a configuration with .env', () => {
     catalog(
       `servers:\n  a: {command: node, env: {TOKEN: "\${A_TOKEN}"}}\n  b: {command: node, inherit_env: [PASSED]}\n  c: {command: node, inherit_env: true}\n`,
     );
-    envFile('THE_KEY=of-the-gateway\nA_TOKEN=of-server-a\nPASSED=of-server-b\nOTHER=of-nobody\n');
+    envFile('THE_KEY=of-the-gateway\nA_TOKEN=of-server-a\nPASSED=of-server-b8x2k\nOTHER=of-nobody\n');
     const loaded = await loadConfig(gateway, { A_TOKEN: 'of-the-process' });
     expect(loaded.config.api_key).toBe('of-the-gateway');
     expect(loaded.catalog.servers.a).toMatchObject({ env: { TOKEN: 'of-the-process' } });
-    expect(loaded.catalog.servers.b).toMatchObject({ env: { PASSED: 'of-server-b' } });
+    expect(loaded.catalog.servers.b).toMatchObject({
+      env: { PASSED: 'of-server-b8x2k' },
+      credentials: ['of-server-b8x2k'],
+    });
     expect(loaded.catalog.servers.c).toMatchObject({ env: {} });
+    expect(loaded.catalog.servers.c?.credentials).toEqual(['of-the-process']);
     expect(loaded.secrets).toEqual(
-      expect.arrayContaining(['of-the-gateway', 'of-the-process', 'of-server-b']),
+      expect.arrayContaining(['of-the-gateway', 'of-the-process', 'of-server-b8x2k']),
     );
     expect(loaded.secrets).not.toContain('of-nobody');
   });

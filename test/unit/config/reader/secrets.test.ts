@@ -6,7 +6,7 @@ const folder = new ConfigFolder();
 afterAll(() => folder.remove());
 
 describe('the values to strike from what is shown', () => {
-  test('are those of variables, env, headers and api_key, each once, the longest first', async () => {
+  test('are those of variables, of headers, of api_key and under the names of credentials, each once, the longest first', async () => {
     folder.write(
       'gateway.yaml',
       'listen_addr: 127.0.0.1:0\ncatalog_path: ${CATALOG}\napi_key: written-key\n',
@@ -16,11 +16,11 @@ describe('the values to strike from what is shown', () => {
       `servers:
   a:
     command: x
-    args: ["--token=\${ARG_TOKEN}", "plain-argument"]
-    env: { TOKEN: "written-token", SAME: "written-token", SHORT: "12345", MIXED: "pre-\${ENV_TOKEN}", D: "\${NO:-fallback}" }
+    args: ["--token=\${ARG_TOKEN}", "plain-argument", "--api-key=of-an-argument"]
+    env: { TOKEN: "written-token", SAME: "written-token", SHORT: "12345", MIXED: "pre-\${ENV_TOKEN}", D: "\${NO:-fallback}", NODE_ENV: production }
   b:
     url: https://h.example/mcp?key=\${URL_KEY}
-    headers: { Authorization: "Bearer bearer-token", X-Key: header-value }
+    headers: { Authorization: "Bearer bearer-token", X-Key: header-value, X-Region: eu-central-1 }
 `,
     );
     const { loaded } = await folder.load({
@@ -36,9 +36,8 @@ describe('the values to strike from what is shown', () => {
         'arg-token',
         'bearer-token',
         'env-token',
-        'fallback',
         'header-value',
-        'pre-env-token',
+        'of-an-argument',
         'written-key',
         'written-token',
       ].sort(),
@@ -53,11 +52,12 @@ describe('the values to strike from what is shown', () => {
       HOME: '/home/gateway-user',
       HOST: 'mcp.example.com',
       BASE: 'http://mcp.example.com:8000/v1',
-      HOOK: 'https://h.example/T0001/B0001',
+      HOOK: 'https://h.example/T0001/x7Kp2mQ9vL4n',
       PROGRAM: '/opt/server',
       WAIT: '123456',
       ISOLATION: 'session',
       API_TOKEN: '654321',
+      REGION: 'eu-central-1',
     };
     const catalog = (more: string) => `servers:
   a: { command: "\${PROGRAM}", args: ["\${HOME}/data"], cwd: "\${HOME}", request_timeout_seconds: "\${WAIT}", max_request_seconds: "\${API_TOKEN}" }
@@ -67,22 +67,42 @@ describe('the values to strike from what is shown', () => {
 ${more}`;
     const { loaded, lines } = await folder.loadCatalog(catalog(''), env);
     expect(lines).toEqual([]);
-    expect(loaded?.secrets).toEqual([env.HOOK, env.API_TOKEN]);
+    expect(loaded?.secrets).toEqual(['x7Kp2mQ9vL4n']);
     const again = await folder.loadCatalog(
-      catalog('  e: { command: x, env: { A: "${PROGRAM}" }, args: ["${HOST}"] }\n'),
+      catalog('  e: { command: x, env: { A: "${PROGRAM}", B: "${REGION}" }, args: ["${HOST}"] }\n'),
       env,
     );
-    expect(again.loaded?.secrets).toEqual([env.HOOK, env.HOST, env.PROGRAM, env.API_TOKEN]);
+    expect(again.loaded?.secrets).toEqual(['x7Kp2mQ9vL4n']);
+  });
+
+  test('that belong to one server are those of its own fields, in our catalog as in a client’s', async () => {
+    const servers = `{
+  a: { command: x, env: { API_TOKEN: qX7vT2mN9pL4, MODE: production, FREE: "\${FREE}" }, args: ["postgres://u:s3cretpw99@h/db"] },
+  "b.c": { url: "https://h.example/mcp?key=\${KEY}", headers: { X-Org: zK3wR8sD1fG6, X-Region: eu-central-1 } },
+  d: { command: x, env: { NODE_ENV: production, GIT_BASE_DIR: /srv/repos } } }`;
+    for (const key of ['servers', 'mcpServers']) {
+      const { loaded } = await folder.loadCatalog(`${key}: ${servers}\n`, {
+        FREE: 'uY6tE1rW8qA3',
+        KEY: 'hJ5bN0cV4mQ9',
+      });
+      const credentials = Object.values(loaded?.catalog.servers ?? {}).map((entry) => entry.credentials);
+      expect(credentials).toEqual([
+        expect.arrayContaining(['qX7vT2mN9pL4', 'uY6tE1rW8qA3', 's3cretpw99']),
+        expect.arrayContaining(['hJ5bN0cV4mQ9', 'zK3wR8sD1fG6']),
+        undefined,
+      ]);
+      expect(credentials.map((each) => each?.length)).toEqual([3, 2, undefined]);
+    }
   });
 
   test('hold the lines of a value of several lines', async () => {
     const { loaded } = await folder.loadCatalog('servers:\n  a: { command: x, env: { KEY: "${KEY}" } }\n', {
-      KEY: '-----BEGIN-----\nAAAABBBBCCCC\n==\n',
+      KEY: '-----BEGIN-----\nMIIEvQIBADAN\n==\n',
     });
     expect(loaded?.secrets).toEqual([
-      '-----BEGIN-----\nAAAABBBBCCCC\n==\n',
+      '-----BEGIN-----\nMIIEvQIBADAN\n==\n',
       '-----BEGIN-----',
-      'AAAABBBBCCCC',
+      'MIIEvQIBADAN',
     ]);
   });
 

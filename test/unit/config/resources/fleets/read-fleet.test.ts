@@ -18,7 +18,7 @@ async function read(spec: string, agents: Readonly<Record<string, Partial<Agent>
   const { root } = parseYamlTree(source);
   if (root === undefined) throw new Error('there is no document');
   const reader = new SchemaReader(source, {}, new SecretValues());
-  const { fleet, inline } = await readFleet(reader, root, '/fleets/review.yaml', new SecretValues());
+  const { fleet, inline } = await readFleet(reader, root, '/fleets/review.yaml');
   if (fleet !== undefined)
     checkFleet(reader, fleet, new Map(Object.entries(agents)) as ReadonlyMap<string, Agent>);
   const problems = [...reader.problems, ...inline.flatMap((each) => each.reader.problems)];

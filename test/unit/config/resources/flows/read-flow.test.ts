@@ -20,7 +20,7 @@ async function read(spec: string, env: Record<string, string> = {}, known?: Part
   expect(problems).toEqual([]);
   const reader = new SchemaReader(source, env, new SecretValues());
   if (root === undefined) throw new Error('there is no document');
-  const { flow, inline } = await readFlow(reader, root, '/flows/deploy.yaml', new SecretValues());
+  const { flow, inline } = await readFlow(reader, root, '/flows/deploy.yaml');
   if (flow !== undefined && known !== undefined)
     checkFlow(reader, flow, { agents: new Map(), fleets: new Map(), servers: undefined, ...known });
   const found = [reader, ...inline.map((each) => each.reader)].flatMap((each) => each.problems);

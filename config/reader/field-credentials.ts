@@ -1,0 +1,50 @@
+// Collects the credentials of one file by field path. Schema, field name and value determine the credentials; see
+// config/credentials.
+
+import { isCredentialName } from '../credentials/credential-names.ts';
+import type { Origin } from '../credentials/credential-values.ts';
+import { isPlainValue, MIN_CREDENTIAL_LENGTH } from '../credentials/plain-values.ts';
+import { pathsAround } from './field-path.ts';
+import type { SchemaNode } from './schema-words.ts';
+import type { SecretValues } from './secret-values.ts';
+
+export class FieldCredentials {
+  readonly #secrets: SecretValues;
+  /** By field path; each credential is also listed under every enclosing path. */
+  readonly #byPath = new Map<string, string[]>();
+
+  constructor(secrets: SecretValues) {
+    this.#secrets = secrets;
+  }
+
+  /** Returns the distinct credentials at or below a path. */
+  below(path: string): readonly string[] {
+    return [...new Set(this.#byPath.get(path))];
+  }
+
+  add(path: string, value: string, origin: Origin): void {
+    for (const credential of this.#secrets.add(value, origin))
+      for (const each of [path, ...pathsAround(path)]) {
+        const known = this.#byPath.get(each);
+        if (known === undefined) this.#byPath.set(each, [credential]);
+        else known.push(credential);
+      }
+  }
+}
+
+/** Returns the origin of literal text in a field; undefined if only variables can contribute credentials. */
+export function originOf({ writeOnly, secretBy }: SchemaNode, path: string): Origin | undefined {
+  if (secretBy === undefined) return writeOnly === true ? 'named' : undefined;
+  if (isCredentialName(path)) return 'named';
+  return secretBy === 'name' ? 'literal' : 'supplied';
+}
+
+/** Returns a warning for a secret that cannot be redacted. */
+export function redactionFault(secret: string): string | undefined {
+  const isShort = secret.length < MIN_CREDENTIAL_LENGTH;
+  if (secret === '' || !(isShort || isPlainValue(secret))) return undefined;
+  const what = isShort
+    ? `shorter than ${MIN_CREDENTIAL_LENGTH} characters`
+    : 'a plain word, number, path or host';
+  return `is ${what}: it is not struck out of logs and errors`;
+}
