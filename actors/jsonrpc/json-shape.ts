@@ -1,9 +1,9 @@
 // Shapes of raw JSON values: each checks a value and adds the edits that repair it. All other bytes stay unchanged. A
 // table of shapes describes a schema (server/lists/item-schema.ts).
 //
-// SHP1  a repaired value has its shape once the edits are applied; an accepted value needs no edits.
-// SHP2  a refused value leaves no edits behind, so the edits of one draft never overlap.
-// SHP3  the last of several members with the same key counts, as in JSON.parse; a removal removes all of them.
+// - a repaired value has its shape once the edits are applied; an accepted value needs no edits.
+// - a refused value leaves no edits behind, so the edits of one draft never overlap.
+// - the last of several members with the same key counts, as in JSON.parse; a removal removes all of them.
 
 import { changeFound, elementsOf, type Member, membersOf, rawMembers } from './members.ts';
 import { type Edit, replacing, type Span } from './span.ts';

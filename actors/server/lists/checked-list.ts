@@ -1,7 +1,7 @@
 // Items of a server's list for merged lists: valid for strict clients, and without duplicate keys. A list is checked once,
 // when it is read; client requests use the cached result.
 //
-// CHL1 (A8)  repaired items are copies; they take at most MAX_REPAIRED_BYTES, and further invalid items are omitted.
+// A8: repaired items are copies; they take at most MAX_REPAIRED_BYTES, and further invalid items are omitted.
 
 import { checkItem } from './item-check.ts';
 import { FaultCollector, type ItemFaults } from './item-faults.ts';

@@ -1,7 +1,7 @@
 // Makes a list item valid for strict clients, which reject a whole list because of a single item: replaces halves of
 // surrogate pairs, and repairs or removes wrong members (item-schema.ts). Valid items keep their bytes.
 //
-// ICH1  a repaired item keeps its key, so calls still reach it at its server.
+// A repaired item keeps its key, so calls still reach it at its server.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { JsonScanner } from '../../jsonrpc/json-scanner.ts';

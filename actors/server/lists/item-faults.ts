@@ -1,7 +1,7 @@
 // Faults of list items: the number of items that merged lists repair and omit, with the reasons for the first items. The
 // texts quote the server, so they are shortened and control characters escaped.
 //
-// IF1 (A8)  the first MAX_FAULTS faults are described, in MAX_NAME_CHARS and MAX_REASON_CHARS each; further faults are counted.
+// A8: the first MAX_FAULTS faults are described, in MAX_NAME_CHARS and MAX_REASON_CHARS each; further faults are counted.
 
 export const MAX_FAULTS = 20;
 const MAX_NAME_CHARS = 100;

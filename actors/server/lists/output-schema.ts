@@ -2,7 +2,7 @@
 // and reject the whole list on an error: a keyword value of the wrong type, an invalid pattern, an unresolvable reference.
 // Rare valid schemas (nested $id, references by anchor) are refused as well, which keeps this check small.
 //
-// OUT1  the time is linear in the size of the schema: each part is visited once, and patterns are never applied.
+// The time is linear in the size of the schema: each part is visited once, and patterns are never applied.
 
 type Schema = Readonly<Record<string, unknown>>;
 /** Returns true for a valid keyword value; `visit` checks a subschema. */

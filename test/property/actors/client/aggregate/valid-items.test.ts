@@ -84,7 +84,7 @@ const strictly = (json: string) =>
     return value;
   }) as Record<string, Record<string, unknown>[]>;
 
-test.each(everyListKind)('%s of a merged list are valid, and no valid one is lost', (kind) => {
+test.each(everyListKind)('%s of a merged list are valid, and no valid one is lost (GA3)', (kind) => {
   const { key } = listKinds[kind];
   const good = (name: string) => ({ ...fullItems[kind], [key]: name });
   fc.assert(
