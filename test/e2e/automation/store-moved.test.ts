@@ -258,7 +258,7 @@ test.runIf(process.platform === 'linux')(
     await once(child, 'close');
     expect(said).toEqual({
       stdout: 'code 1\n',
-      stderr: 'small/x cannot be written: there is no room on its disk (ENOSPC); nothing was left of it\n',
+      stderr: 'small/x cannot be written: there is no room on its disk (ENOSPC); nothing was changed\n',
     });
     // The store has not suffered.
     expect((await runMain(['store', 'export', '--to', 'again'], { cwd: folder })).code).toBe(0);
@@ -288,7 +288,7 @@ test('wrong usage and files that are no exports are said in plain words', async 
     expect.stringMatching(/^there is no store .*store\.sqlite: nothing can be exported\n$/),
   ]);
   expect(readdirSync(folder)).not.toContain('.gateway');
-  expect(await said('export', '--to', '.')).toEqual([1, '. is there already, and is no file\n']);
+  expect(await said('export', '--to', '.')).toEqual([1, '. is there already; --force replaces it, if it is a file\n']);
   expect(await said('import', '--from', 'nowhere')).toEqual([1, 'nowhere cannot be read (ENOENT)\n']);
   expect(await said('import', '--from', 'gateway.yaml')).toEqual([
     1,
