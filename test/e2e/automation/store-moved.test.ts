@@ -288,7 +288,10 @@ test('wrong usage and files that are no exports are said in plain words', async 
     expect.stringMatching(/^there is no store .*store\.sqlite: nothing can be exported\n$/),
   ]);
   expect(readdirSync(folder)).not.toContain('.gateway');
-  expect(await said('export', '--to', '.')).toEqual([1, '. is there already; --force replaces it, if it is a file\n']);
+  expect(await said('export', '--to', '.')).toEqual([
+    1,
+    '. is there already; --force replaces it, if it is a file\n',
+  ]);
   expect(await said('import', '--from', 'nowhere')).toEqual([1, 'nowhere cannot be read (ENOENT)\n']);
   expect(await said('import', '--from', 'gateway.yaml')).toEqual([
     1,
