@@ -3,7 +3,7 @@
 
 export interface Principal {
   /** How it was proven. Nothing proves an `anonymous` one: no proof was asked for. */
-  readonly kind: 'anonymous' | 'key' | 'signature' | 'token' | 'node';
+  readonly kind: 'anonymous' | 'key' | 'operator' | 'signature' | 'token' | 'node';
   /** For people, logs and records; no secret. With `kind` it tells two apart. */
   readonly name: string;
   /** Of a token, as they were signed. */
@@ -23,6 +23,9 @@ export interface Refusal {
 export type Verdict = Principal | Refusal;
 
 export const anonymous: Principal = { kind: 'anonymous', name: 'anonymous' };
+
+/** The sender of the operator token, where no API key is set. */
+export const operator: Principal = { kind: 'operator', name: 'token' };
 
 export function isRefusal<T extends object>(verdict: T | Refusal): verdict is Refusal {
   return 'refused' in verdict;

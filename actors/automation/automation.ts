@@ -7,6 +7,7 @@
 import type { AnyActorRef } from 'xstate';
 import { resourcesPrint } from '../../config/config-hash.ts';
 import { formatProblem } from '../../config/reader/problem.ts';
+import { type CallGuard, findCallGuard } from '../../config/resources/call-guards.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
@@ -104,10 +105,13 @@ export class Automation implements Part {
   #tallies: ClusterTallies | undefined;
   /** What the boot begins with. */
   #resources: LoadedResources;
+  /** A rule of the loaded files that guards calls, if there is one. */
+  callGuard: CallGuard | undefined;
 
   constructor(options: AutomationOptions) {
     this.#options = options;
     this.#resources = options.resources;
+    this.callGuard = findCallGuard(options.resources);
     this.targets = new TargetRegistry(options);
     this.listeners = new WebhookListeners(options.openListener);
     this.triggers = new TriggerRegistry({
@@ -290,8 +294,7 @@ export class Automation implements Part {
   #apply(resources: LoadedResources): TriggerDifference {
     if (this.#dispatcher === undefined) {
       // Asked for while the gateway starts: it begins with these.
-      this.#resources = resources;
-      this.#notePrints();
+      this.#keep(resources);
       return { added: [], changed: [], removed: [], unchanged: [] };
     }
     const { log } = this.gateway;
@@ -303,13 +306,18 @@ export class Automation implements Part {
   }
 
   #use(resources: LoadedResources): TriggerDifference {
-    this.#resources = resources;
-    this.#notePrints();
+    this.#keep(resources);
     this.targets.use(resources);
     const difference = this.triggers.apply(resources.triggers, (name) => this.deliveries.isPaused(name));
     this.#works?.judgeAnew();
     this.#nodes?.changed();
     return difference;
+  }
+
+  #keep(resources: LoadedResources): void {
+    this.#resources = resources;
+    this.callGuard = findCallGuard(resources);
+    this.#notePrints();
   }
 
   #notePrints(): void {

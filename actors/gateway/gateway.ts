@@ -282,6 +282,11 @@ export class Gateway {
     return this.#inProcess.listTools({ ...options, server });
   }
 
+  /** Records in the state folder the address at which this gateway really listens. */
+  recordAddress(listenAddr: string): void {
+    this.#stateFolder.recordAddress(listenAddr);
+  }
+
   /** The server of that id. Throws UnknownServerError. */
   server(id: string): ManagedServer {
     const server = this.servers.get(id);

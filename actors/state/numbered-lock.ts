@@ -51,6 +51,12 @@ export function* lockSteps(
   }
 }
 
+/** Returns the text that decides who holds the folder; undefined where it was never locked. Throws what the file system throws. */
+export function decidingText(folder: string): string | undefined {
+  const highest = highestNumber(folder);
+  return highest === 0 ? undefined : readIfThere(lockPath(folder, highest));
+}
+
 function lockPath(folder: string, number: number): string {
   return join(folder, `${PREFIX}${number}`);
 }

@@ -89,6 +89,11 @@ export class StateFolder {
     }
   }
 
+  /** Records the address at which this gateway really listens, for the commands that look for it. */
+  recordAddress(listenAddr: string): void {
+    this.#lock?.recordAddress(listenAddr);
+  }
+
   /** Sees to the files with lists, on the side: to be called when the catalog has been applied. */
   sweepLists(): void {
     void this.#lists?.sweep().then((removed) => {

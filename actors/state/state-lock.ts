@@ -3,7 +3,7 @@
 // starters: numbered-lock.ts.
 
 import { AlreadyHeldError } from '../errors.ts';
-import { type LockText, lockSteps } from './numbered-lock.ts';
+import { decidingText, type LockText, lockSteps } from './numbered-lock.ts';
 import { identityOf, isAlive, type ProcessIdentity } from './process-identity.ts';
 import { replaceFile } from './small-file.ts';
 import { inStateFolder, makeStateFolder } from './state-folder-access.ts';
@@ -12,6 +12,8 @@ export interface StateLock {
   readonly stateDir: string;
   /** This process, as the lock names it. */
   readonly owner: ProcessIdentity;
+  /** Records the address at which this process really listens. Never throws. */
+  recordAddress(listenAddr: string): void;
   /** Gives the folder free. Never rejects; a second call does nothing. */
   release(): Promise<void>;
 }
@@ -33,16 +35,34 @@ export async function acquireStateLock(stateDir: string, what: { listenAddr: str
   return {
     stateDir,
     owner,
+    recordAddress: (listenAddr) => {
+      if (!isReleased) replaceIfPossible(path, lockText(owner, listenAddr).text);
+    },
     release: async () => {
       if (isReleased) return;
       isReleased = true;
-      try {
-        replaceFile(path, RELEASED);
-      } catch {
-        // It ends with this process at the latest.
-      }
+      // It ends with this process at the latest.
+      replaceIfPossible(path, RELEASED);
     },
   };
+}
+
+/** Returns the address at which the gateway of a state folder listens; undefined where none is running. */
+export function listenAddrOfHolder(stateDir: string): string | undefined {
+  try {
+    const holder = parseHolder(decidingText(stateDir) ?? '');
+    return holder !== undefined && isAlive(holder) ? holder.listenAddr : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function replaceIfPossible(path: string, text: string): void {
+  try {
+    replaceFile(path, text);
+  } catch {
+    // The disk may be full: the text before stays.
+  }
 }
 
 function take(folder: string, text: LockText): string {

@@ -24,6 +24,11 @@ export function parseListenAddr(text: string): { host: string; port: number } {
   return { host: plain, port };
 }
 
+/** Joins what `parseListenAddr` has split. */
+export function formatListenAddr({ host, port }: { host: string; port: number }): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** As a Host header names this machine to itself. */
 export const loopbackNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 

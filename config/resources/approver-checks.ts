@@ -1,4 +1,4 @@
-// Who decides about what an agent has to ask, or a step of a flow. Whoever has the API key of the gateway always may, at the terminal and by
+// Who decides about what an agent has to ask, or a step of a flow. The operator of the gateway always may, at the terminal and by
 // HTTP: so nothing that is asked is without anybody, and where there is nobody else that is a warning. (A command that needs an
 // approval names somebody itself: BA1.)
 
@@ -27,7 +27,7 @@ export function checkApprovers(resources: readonly ReadResource[]): void {
     for (const path of paths)
       reader.report(
         path,
-        `of what comes from trigger ${without.trigger.name} only whoever has the API key may decide, and nobody is told: name approvers or an approval_channel${under}`,
+        `of what comes from trigger ${without.trigger.name} only the operator may decide, and no one is notified: name approvers or an approval_channel${under}`,
         'warning',
       );
   }
@@ -56,7 +56,7 @@ function askedIn({ nodes }: FlowBody, path: string): readonly string[] {
 }
 
 /** A trigger that leads to it, itself or by a fleet or a flow. */
-function leadsTo(
+export function leadsTo(
   { trigger, references = [] }: ReadResource,
   wanted: Target,
   all: readonly ReadResource[],

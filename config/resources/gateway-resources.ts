@@ -11,6 +11,8 @@ import { type LoadedResources, loadResources } from './load-resources.ts';
 /** `listen_addr` is undefined where it is not known; then nothing is said of loopback. */
 export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'providers' | 'prices'> & {
   readonly listen_addr: string | undefined;
+  /** Undefined where it could not be read. */
+  readonly api_key: string | undefined;
 };
 
 /**
@@ -18,7 +20,7 @@ export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'provi
  * are among the `secrets` then, those of the usual variables too. `unsafeUrls` is the severity of unsafe urls in flows.
  */
 export function loadGatewayResources(
-  { spec, platforms, listen_addr, providers, prices }: ResourceSettings,
+  { spec, platforms, listen_addr, api_key, providers, prices }: ResourceSettings,
   env: Environment,
   secrets: SecretValues,
   servers: readonly string[] | undefined,
@@ -36,6 +38,7 @@ export function loadGatewayResources(
     defaultAgent: spec.runtime.default_agent,
     platforms,
     given: { providers, prices, servers },
+    hasKey: api_key === undefined ? undefined : api_key !== '',
     listen: listen_addr === undefined ? undefined : parseListenAddr(listen_addr),
   });
 }

@@ -19,6 +19,7 @@ import { readAgent } from './agents/read-agent.ts';
 import { kindMeant, resourceKinds } from './aliases.ts';
 import { checkApprovers } from './approver-checks.ts';
 import { crossCheck } from './cross-checks.ts';
+import { checkEnforceable, warnOfAnonymousClients } from './enforceable-approvals.ts';
 import type { Fleet } from './fleets/fleet.ts';
 import { readFleet } from './fleets/read-fleet.ts';
 import { withFlowParameters } from './flow-parameters.ts';
@@ -51,6 +52,8 @@ export interface LoadResourcesOptions {
   readonly platforms?: Platforms | undefined;
   /** What the gateway has for agents with models; as far as it is not known, nothing is said of it. */
   readonly given?: GivenToAgents | undefined;
+  /** Whether the gateway has an API key; undefined where that is not known. */
+  readonly hasKey?: boolean | undefined;
   /** Where the gateway listens; without it nothing is said of loopback. */
   readonly listen?: ListenAddress | undefined;
 }
@@ -103,6 +106,8 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
   const triggersRead = new Map(resources.map((each) => [each, withFlowParameters(each, flowsByName)]));
   const all = resources.flatMap((each) => [each, ...(each.inline ?? [])]);
   checkApprovers(all);
+  checkEnforceable(resources);
+  if (options.hasKey === false) warnOfAnonymousClients(resources);
   checkModels(all, { ...options.given, env: options.env, isLenient });
   problems.push(...all.flatMap(({ reader }) => reader.problems));
   const good = resources.filter(({ reader, inline = [] }) =>

@@ -16,9 +16,10 @@ export class ApiKey {
     return this.#digest !== undefined;
   }
 
-  /** Whether these headers hold the key, or none is needed. */
-  isGivenBy(headers: Readonly<Record<string, string>>): boolean {
-    return this.#digest === undefined || credentialsIn(headers).some((key) => this.isRight(key));
+  /** Whether these headers hold the key. Most requests without a key have no credentials at all. */
+  isIn(headers: Readonly<Record<string, string>>): boolean {
+    if (headers.authorization === undefined && headers['x-api-key'] === undefined) return false;
+    return credentialsIn(headers).some((key) => this.isRight(key));
   }
 
   /** Digests have one length, so that the time taken tells nothing about the key. */

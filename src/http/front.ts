@@ -3,7 +3,8 @@
 //
 // FR1  every request passes, in this order: Host and Origin, who asks, route, method, limits; /health only what it must. A
 //     webhook passes nothing but its own checks, the inspector has an access of its own in the place of the key, and a
-//     browser at `/` is led on without one (FRD1). Who
+//     browser at `/` is led on without one (FRD1). What the sender may do there is decided before the route is asked
+//     (route-access.ts). Who
 //     has to be asked for is waited for; meanwhile nothing of the request is looked at, and its body has a bound (UB1).
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
@@ -11,25 +12,28 @@ import type { Address, OpenListener } from '../../actors/automation/triggers/web
 import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part } from '../../actors/gateway/life.ts';
-import { isRefusal, type Principal, type Verdict } from '../../actors/principal.ts';
+import { isRefusal, operator, type Principal, type Verdict } from '../../actors/principal.ts';
 import { listenSetting } from '../../config/gateway-file/daemon-form.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
-import { isLoopback, parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
+import { formatListenAddr, isLoopback, parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
 import { InspectorAccess, isInspector } from '../inspector/access.ts';
+import { EntryLinks } from '../inspector/entry-links.ts';
 import { Inspector } from '../inspector/inspector.ts';
 import { ApiKey } from './api-key.ts';
 import { BodyBudget } from './body/body-budget.ts';
 import { whenKnown } from './body/unproven-body.ts';
 import { closing } from './closing.ts';
 import { isAtFrontDoor, openFrontDoor } from './front-door.ts';
-import { Identification, refuse } from './identification.ts';
+import { holderOfKey, Identification, refuse, refuseRpc } from './identification.ts';
 import { listen } from './listener/listen.ts';
 import { Readers } from './listener/readers.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './listener/seam.ts';
 import { ExchangeContext } from './mcp/exchange-context.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
 import type { NodesFront } from './nodes/nodes-front.ts';
+import { operatorTokenOf } from './operator-token.ts';
 import { OriginGuard } from './origin-guard.ts';
+import { accessOf, type RouteAccess, refusalOf } from './route-access.ts';
 import type { RouteContext } from './route-context.ts';
 import { fail, type Route, routeOf } from './routes.ts';
 import type { TriggersFront } from './triggers-front.ts';
@@ -45,6 +49,9 @@ export interface FrontOptions {
 /** The paths of triggers; what is there is known where there are some. */
 const OF_TRIGGERS = /^\/(?:triggers|agents|fleets|flows|deliveries|runs|approvals)(?:\/|$)/;
 
+/** The paths of MCP clients, which read errors as JSON-RPC. */
+const JSON_RPC = /^\/(?:mcp|rpc)(?:\/|$)/;
+
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
 const LAST_WORDS_MS = 250;
@@ -58,6 +65,9 @@ export class Front implements Part {
   #listener: Listener | undefined;
   #inspector: Inspector | undefined;
   #key = new ApiKey('');
+  /** '' with an API key, and where it could not be kept. */
+  #operatorToken = '';
+  readonly #links = new EntryLinks();
   #identification = new Identification(this.#key, undefined);
   #guard: OriginGuard | undefined;
   /** Set where there are triggers. */
@@ -103,6 +113,11 @@ export class Front implements Part {
     return this.#inspector !== undefined;
   }
 
+  /** Makes a one-time link to the inspector and returns its path; undefined where there is no operator to open it. */
+  openLink(): string | undefined {
+    return this.#inspector === undefined || this.#secret === '' ? undefined : this.#links.create();
+  }
+
   /** Where it listens, once booted. */
   get address(): { readonly host: string; readonly port: number } | undefined {
     return this.#listener?.address;
@@ -121,6 +136,7 @@ export class Front implements Part {
       allowedOrigins: config.allowed_origins,
     });
     this.#guard = guard;
+    this.#operatorToken = operatorTokenOf(this.gateway);
     this.#identification = await this.#identificationBy(config);
     const { prefer } = this.#options;
     this.#listener = await listen({
@@ -134,6 +150,7 @@ export class Front implements Part {
       ...(prefer === undefined ? {} : { prefer }),
     });
     guard.ownPort = this.#listener.address.port;
+    if (port === 0) this.gateway.recordAddress(formatListenAddr(this.#listener.address));
     this.#openInspector(host, guard);
     if (this.#listener.fallbackReason !== undefined) {
       log.warn(
@@ -201,9 +218,15 @@ export class Front implements Part {
 
   /** What verifies tokens is loaded only where some are taken. */
   async #identificationBy({ auth }: GatewayConfig): Promise<Identification> {
-    if (auth.jwt === undefined) return new Identification(this.#key, undefined);
+    if (auth.jwt === undefined)
+      return new Identification(this.#key, undefined, new ApiKey(this.#operatorToken));
     const { makeJwtVerifier } = await import('../../actors/jwt/make-jwt-verifier.ts');
     return new Identification(this.#key, makeJwtVerifier(auth.jwt));
+  }
+
+  /** What the operator proves itself by; '' where it cannot. */
+  get #secret(): string {
+    return this.gateway.config.api_key === '' ? this.#operatorToken : this.gateway.config.api_key;
   }
 
   /** Whoever can reach the listener could watch: without a key only those on this machine may. */
@@ -213,11 +236,14 @@ export class Front implements Part {
     if (enabled === false) return;
     // It was warned of when the file was read.
     if (config.api_key === '' && !isLoopback(host) && !(enabled === true && insecure)) return;
-    const access = new InspectorAccess(this.#key, config.api_key);
+    const isOpen = config.api_key === '';
+    const access = new InspectorAccess({ secret: this.#secret, isOpen });
     guard.vouchesFor = (context) => access.knowsPageOf(context);
     this.#inspector = new Inspector({
       gateway: this.gateway,
       access,
+      links: this.#links,
+      operator: isOpen ? operator : holderOfKey,
       triggers: this.triggers,
       reload: () => this.#options.reload(),
     });
@@ -258,7 +284,7 @@ export class Front implements Part {
     return this.#identify(route, context);
   }
 
-  /** A request that another node passes on: that one has looked at Host and Origin. `principal`: the node asks for itself. */
+  /** A request that another node passes on: that one has looked at Host and Origin. `principal`: whom the node has identified, itself included. */
   readonly takeFromNode = (
     request: HttpRequest,
     reply: HttpReply,
@@ -298,7 +324,8 @@ export class Front implements Part {
   #elsewhere(context: ExchangeContext): undefined | BodyHandler {
     const { path } = context.request;
     const found = this.triggers?.routeAt(path);
-    if (found !== undefined) return this.triggers?.answer(context, found);
+    if (found !== undefined)
+      return this.#isRefused(context, found.route.method) ? undefined : this.triggers?.answer(context, found);
     if (this.triggers === undefined && OF_TRIGGERS.test(path))
       context.error(
         404,
@@ -328,6 +355,20 @@ export class Front implements Part {
       context.error(405, `${method} is not possible here; try ${allow}`, [['allow', allow]]);
       return undefined;
     }
-    return action(this.#shared, context, route.id);
+    return this.#isRefused(context, method, route) ? undefined : action(this.#shared, context, route.id);
+  }
+
+  /** Whether the sender may not do this, which is answered then. */
+  #isRefused(
+    context: ExchangeContext,
+    method: string,
+    route: Pick<Route, 'access' | 'isOpen'> = {},
+  ): boolean {
+    const access = accessOf(method, route.isOpen === true ? 'read' : route.access);
+    const refusal = refusalOf(context.principal, access, this.triggers?.automation.callGuard);
+    if (refusal === undefined) return false;
+    if (JSON_RPC.test(context.request.path)) refuseRpc(context, refusal);
+    else refuse(context, refusal);
+    return true;
   }
 }

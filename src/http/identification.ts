@@ -1,16 +1,18 @@
 // Identifies the sender of a request to the gateway's own routes: by the API key, in one of two headers and never in a query
 // string (contract, "Authentication"), or by a bearer JSON Web Token, where the configuration names an issuer. Without a key
-// every sender is admitted as anonymous.
+// the operator token identifies the operator, and every other sender is admitted as anonymous.
 
+import { errorMessage } from '../../actors/jsonrpc/compose.ts';
+import { rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
 import { bearerToken } from '../../actors/jwt/bearer-token.ts';
 import type { JwtVerifier } from '../../actors/jwt/jwt-verifier.ts';
-import { anonymous, type Principal, type Refusal, type Verdict } from '../../actors/principal.ts';
-import { type ApiKey, credentialsIn } from './api-key.ts';
+import { anonymous, operator, type Principal, type Refusal, type Verdict } from '../../actors/principal.ts';
+import { ApiKey, credentialsIn } from './api-key.ts';
 import type { HeaderList } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 import { reasonPhrase, statusOfRefusal } from './status.ts';
 
-const holderOfKey: Principal = { kind: 'key', name: 'api_key' };
+export const holderOfKey: Principal = { kind: 'key', name: 'api_key' };
 
 const NO_KEY: Refusal = { refused: 'missing', why: 'API key required' };
 const WRONG_KEY: Refusal = { refused: 'forbidden', why: 'Invalid API key' };
@@ -18,15 +20,18 @@ const WRONG_KEY: Refusal = { refused: 'forbidden', why: 'Invalid API key' };
 export class Identification {
   readonly #key: ApiKey;
   readonly #tokens: JwtVerifier | undefined;
+  readonly #operatorToken: ApiKey;
 
-  constructor(key: ApiKey, tokens: JwtVerifier | undefined) {
+  /** `operatorToken` counts only where no key is needed. */
+  constructor(key: ApiKey, tokens: JwtVerifier | undefined, operatorToken = new ApiKey('')) {
     this.#key = key;
     this.#tokens = tokens;
+    this.#operatorToken = operatorToken;
   }
 
   /** A promise only for a token that has to be looked at. */
   of(headers: Readonly<Record<string, string>>): Verdict | Promise<Verdict> {
-    if (!this.#key.isNeeded) return anonymous;
+    if (!this.#key.isNeeded) return this.#operatorToken.isIn(headers) ? operator : anonymous;
     const given = credentialsIn(headers);
     if (given.some((key) => this.#key.isRight(key))) return holderOfKey;
     const token = this.#tokens && bearerToken(headers);
@@ -42,6 +47,12 @@ export function refuse(context: ExchangeContext, refusal: Refusal): void {
   const headers = headersOf(refused, retryAfterSeconds);
   if (context.isMcp) context.error(status, message, headers);
   else context.json(status, { error: reasonPhrase(status), message }, headers);
+}
+
+/** The same on a JSON-RPC route. */
+export function refuseRpc(context: ExchangeContext, { refused, why, retryAfterSeconds = 1 }: Refusal): void {
+  const error = errorMessage(undefined, rpcCodes.invalidRequest, why);
+  context.message(statusOfRefusal(refused), error, headersOf(refused, retryAfterSeconds));
 }
 
 function headersOf(refused: Refusal['refused'], retryAfterSeconds: number): HeaderList {

@@ -13,6 +13,7 @@ import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 import { admitPost, get, post, remove } from './mcp/mcp-endpoint.ts';
 import { admitRpc, rpc } from './mcp/rpc-endpoint.ts';
+import type { RouteAccess } from './route-access.ts';
 import type { RouteContext } from './route-context.ts';
 
 type Action = (
@@ -23,10 +24,12 @@ type Action = (
 
 export interface Route {
   readonly methods: ReadonlyMap<string, Action>;
+  /** Of all its methods; without it reading is open to everyone, and the rest needs the operator. */
+  readonly access?: RouteAccess | undefined;
   /** Needs neither key nor Host check. */
   readonly isOpen?: boolean;
   /** MCP address: errors are JSON-RPC messages (EXC1). */
-  readonly isMcp?: boolean;
+  readonly isMcp?: boolean | undefined;
   /** The server id of the path, or the name of a profile with its @. */
   readonly id?: string | undefined;
 }
@@ -93,6 +96,8 @@ const mcp = byMethod({
   },
 });
 
+const mcpRoute: Route = { access: 'client', isMcp: true, methods: mcp };
+
 const fixed: ReadonlyMap<string, Route> = new Map(
   Object.entries<Route>({
     '/health': { isOpen: true, methods: read(plain(health)) },
@@ -115,8 +120,9 @@ const fixed: ReadonlyMap<string, Route> = new Map(
         }
       }),
     },
-    '/mcp': { methods: mcp, isMcp: true },
+    '/mcp': mcpRoute,
     '/rpc': {
+      access: 'client',
       methods: byMethod({
         POST: (routes, context) =>
           admitRpc(routes, context) ? (_, body) => rpc(routes, context, body) : undefined,
@@ -151,23 +157,27 @@ const stopMethods = byMethod({
   }),
 });
 
+/** By the shape of the path, `*` for the segment that is a name. A client starts and ends servers by its calls as well. */
+const namedRoutes: ReadonlyMap<string, Route> = new Map(
+  Object.entries<Route>({
+    '/mcp/*': mcpRoute,
+    '/servers/*': { methods: serverMethods },
+    '/servers/*/start': { access: 'client', methods: startMethods },
+    '/servers/*/stop': { access: 'client', methods: stopMethods },
+  }),
+);
+
 /** The route of a raw path; undefined when there is none. */
 export function routeOf(path: string): Route | undefined {
   const known = fixed.get(path);
   if (known !== undefined) return known;
   const [empty, head, segment, verb, ...rest] = path.split('/');
   if (empty !== '' || segment === undefined || segment === '' || rest.length > 0) return undefined;
-  const methods = methodsOf(head, verb);
+  const route = namedRoutes.get(verb === undefined ? `/${head}/*` : `/${head}/*/${verb}`);
   const id = decodeSegment(segment);
-  return methods === undefined || id === undefined ? undefined : { methods, id, isMcp: methods === mcp };
-}
-
-function methodsOf(head: string | undefined, verb: string | undefined): Route['methods'] | undefined {
-  if (head === 'mcp' && verb === undefined) return mcp;
-  if (head !== 'servers') return undefined;
-  if (verb === undefined) return serverMethods;
-  if (verb === 'start') return startMethods;
-  return verb === 'stop' ? stopMethods : undefined;
+  if (route === undefined || id === undefined) return undefined;
+  const { methods, access, isMcp } = route;
+  return { methods, access, isMcp, id };
 }
 
 function decodeSegment(segment: string): string | undefined {

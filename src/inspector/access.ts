@@ -1,4 +1,5 @@
-// Who may see the inspector: whoever has the API key, in a header as everywhere, or in a cookie that the key form has set.
+// Access to the inspector. The operator proves itself by the API key, or without one by the operator token: in a header as
+// everywhere, or by a cookie that the key form or a one-time link has set. Without a key anyone else may watch.
 //
 // IA1  the cookie is no key: it is good for the inspector alone, until its time is up or the key is another. It is made of
 //      both, so that it outlives a restart and nothing has to be kept.
@@ -6,9 +7,10 @@
 //      Origin has been checked before (origin-guard.ts).
 // IA3  a page is taken for one of ours when it was served from the address it posts to and shows the cookie, which a browser
 //      gives to no other host name: a page that DNS rebinding has brought here has none. The form has none yet; it shows the key.
+// IA4  watching changes nothing: every other request needs the operator.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { ApiKey } from '../http/api-key.ts';
+import { ApiKey } from '../http/api-key.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 
 const NAME = 'actor_gateway_inspector';
@@ -22,23 +24,36 @@ export function isInspector(path: string): boolean {
   return path === PATH || path.startsWith(`${PATH}/`);
 }
 
+export interface InspectorAccessOptions {
+  /** The API key, or the operator token; '' where there is neither, and then there is no operator. */
+  readonly secret: string;
+  /** Whether anyone may watch. */
+  readonly isOpen: boolean;
+  /** Returns epoch milliseconds. */
+  readonly now?: () => number;
+}
+
 export class InspectorAccess {
   readonly #key: ApiKey;
   readonly #secret: string;
+  readonly #isOpen: boolean;
   readonly #now: () => number;
 
-  /** `secret` is the key itself, '' where there is none; `now` gives epoch milliseconds. */
-  constructor(key: ApiKey, secret: string, now: () => number = Date.now) {
-    this.#key = key;
+  constructor({ secret, isOpen, now = Date.now }: InspectorAccessOptions) {
+    this.#key = new ApiKey(secret);
     this.#secret = secret;
+    this.#isOpen = isOpen;
     this.#now = now;
   }
 
-  /** Whether the request may see what is going on. */
+  /** Whether the request may watch. */
   isAdmitted(context: ExchangeContext): boolean {
-    return (
-      this.#key.isGivenBy(context.request.headers) || this.#isValid(cookieIn(context.request.headers.cookie))
-    );
+    return this.#isOpen || this.isOperator(context);
+  }
+
+  /** Whether the operator has sent the request. */
+  isOperator({ request: { headers } }: ExchangeContext): boolean {
+    return this.#key.isIn(headers) || this.#isValid(cookieIn(headers.cookie));
   }
 
   /** Whether a request of a page with the same origin as its target comes from a page of the inspector (IA3). */
@@ -48,9 +63,13 @@ export class InspectorAccess {
     return (method === 'POST' && path === FORM_PATH) || this.#isValid(cookieIn(headers.cookie));
   }
 
-  /** The Set-Cookie value for whoever gave the right key; undefined for a wrong one. */
+  /** The Set-Cookie value for a sender of the right key; undefined for a wrong one. */
   cookieFor(key: string): string | undefined {
-    if (!this.#key.isRight(key)) return undefined;
+    return this.#key.isRight(key) ? this.operatorCookie() : undefined;
+  }
+
+  /** The Set-Cookie value for the operator. */
+  operatorCookie(): string {
     const until = Math.floor(this.#now() / 1000) + SECONDS;
     return `${NAME}=${until}.${this.#sealOf(until)}; ${attributes(SECONDS)}`;
   }

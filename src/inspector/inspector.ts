@@ -3,6 +3,7 @@
 //   GET  /inspector, /inspector/view/…  the page; every view has an address of its own, and all are this page
 //   GET  /inspector/assets/NAME         its scripts and styles
 //   POST /inspector/session             the form with the key, for a cookie; /inspector/session/end takes it away
+//   GET  /inspector/enter/CODE          a one-time link, for the same cookie; POST /inspector/links makes one
 //   GET  /inspector/feed                server-sent events: tree, frame, numbers
 //   GET  /inspector/stately             the same events for other tools, with inspector.stately only
 //   GET  /inspector/machines            the machines' states and transitions, for the charts
@@ -18,19 +19,23 @@
 //   POST /inspector/servers/ID/start, …/stop, /inspector/triggers/NAME/pause, …/resume, /inspector/runs/ID/cancel, …/retry,
 //        /inspector/deliveries/ID/replay, …/discard, /inspector/approvals/ID/approve, …/deny, and /inspector/reload, with inspector.commands only
 //
-// IN1  without the key nothing is served but the form that asks for it and what that is made of.
+// IN1  where a key is needed nothing is served without it but the form that asks for it and what that is made of.
+// IN2  every request that is not read needs the operator (IA4).
 
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { Principal } from '../../actors/principal.ts';
 import type { Redactor } from '../../actors/redact.ts';
 import type { Delivery, DeliveryState } from '../../actors/store/delivery.ts';
 import { serverDetails } from '../http/api/records.ts';
-import type { BodyHandler, HttpStream } from '../http/listener/seam.ts';
+import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
+import { OPERATOR_PROOF } from '../http/route-access.ts';
 import type { TriggersFront } from '../http/triggers-front.ts';
 import { FORM_PATH, type InspectorAccess } from './access.ts';
 import { NOTHING_THERE, securityHeaders, streamHeaders } from './answer-headers.ts';
 import { connectFacts } from './connect-desk.ts';
+import { ENTRY_SECONDS, EntryLinks } from './entry-links.ts';
 import { ActorNames } from './feed/actor-names.ts';
 import { deadDelivery, waitingDelivery } from './feed/trigger-numbers.ts';
 import { Watchers } from './feed/watchers.ts';
@@ -43,12 +48,20 @@ import { ToolRoutes } from './tools/tool-routes.ts';
 
 const MAX_DELIVERIES = 50;
 
+const NOT_THE_OPERATOR = `only watching is open to everyone here; open the link that the command inspector prints, or ${OPERATOR_PROOF}`;
+
+/** The page for a watcher: it offers no commands, and says how the operator gets in. */
+const asWatched = (html: string) => html.replace('<body>', '<body data-access="watch">');
+
 /** What the form that asks for the key is made of, besides itself. */
 const formFiles: ReadonlySet<string> = new Set(['key.css', 'icon.svg']);
 
 export interface InspectorOptions {
   readonly gateway: Gateway;
   readonly access: InspectorAccess;
+  readonly links: EntryLinks;
+  /** The principal of the operator's requests. */
+  readonly operator: Principal;
   /** Where there are triggers. */
   readonly triggers: Pick<TriggersFront, 'automation' | 'figures'> | undefined;
   /** Reads the catalog again and applies it; throws ConfigError. */
@@ -58,6 +71,8 @@ export interface InspectorOptions {
 export class Inspector {
   readonly #gateway: Gateway;
   readonly #access: InspectorAccess;
+  readonly #links: EntryLinks;
+  readonly #operator: Principal;
   readonly #automation: TriggersFront['automation'] | undefined;
   readonly #names: ActorNames;
   readonly #files = new PageFiles();
@@ -67,9 +82,11 @@ export class Inspector {
   readonly #tools: ToolRoutes;
   readonly #commands: OperatorCommands;
 
-  constructor({ gateway, access, triggers, reload }: InspectorOptions) {
+  constructor({ gateway, access, links, operator, triggers, reload }: InspectorOptions) {
     this.#gateway = gateway;
     this.#access = access;
+    this.#links = links;
+    this.#operator = operator;
     this.#keyForm = new KeyForm(access, this.#files);
     this.#automation = triggers?.automation;
     this.#names = new ActorNames(gateway.redactor);
@@ -95,12 +112,23 @@ export class Inspector {
       void this.#files.send(context, 200, rest[0] ?? '');
       return undefined;
     }
+    if (isRead && EntryLinks.isAt(path)) {
+      this.#enter(context);
+      return undefined;
+    }
     if (!this.#access.isAdmitted(context)) {
       if (isRead && (head === '' || head === 'view')) void this.#files.send(context, 401, 'key.html');
       else context.error(401, 'the inspector needs the API key; open /inspector in a browser and enter it');
       return undefined;
     }
-    if (isRead && (head === '' || head === 'view')) void this.#files.send(context, 200, 'page.html');
+    const isOperator = this.#access.isOperator(context);
+    if (isOperator) context.principal = this.#operator;
+    else if (!isRead) {
+      context.error(401, NOT_THE_OPERATOR);
+      return undefined;
+    }
+    if (isRead && (head === '' || head === 'view'))
+      void this.#files.send(context, 200, 'page.html', isOperator ? undefined : asWatched);
     else if (isRead && head === 'assets' && rest.length === 1)
       void this.#files.send(context, 200, rest[0] ?? '');
     else if (method === 'GET' && path === '/inspector/feed')
@@ -120,6 +148,8 @@ export class Inspector {
     else if (this.#tools.has([head, ...rest])) return this.#tools.handle(context, [head, ...rest]);
     else if (isRead && head === 'servers' && rest.length === 1) this.#server(context, rest[0] ?? '');
     else if (isRead && this.#runs.has(head)) return this.#runs.get(context, [head, ...rest]);
+    else if (method === 'POST' && path === '/inspector/links')
+      context.json(200, { path: this.#links.create(), expires_in_seconds: ENTRY_SECONDS }, securityHeaders);
     else if (method === 'POST')
       return (_, body) => {
         if (typeof body !== 'string') void this.#commands.run(context, [head, ...rest], body);
@@ -132,6 +162,14 @@ export class Inspector {
   /** Ends every feed; their viewers come back to the next gateway. */
   close(): void {
     this.#watchers.close();
+  }
+
+  /** Leads to the page: with the operator's cookie where the link was open, otherwise as any other sender. */
+  #enter({ request, reply }: ExchangeContext): void {
+    // Programs that look at a link before a person opens it ask by HEAD.
+    const isOpen = request.method === 'GET' && this.#links.use(request.path);
+    const cookie: HeaderList = isOpen ? [['set-cookie', this.#access.operatorCookie()]] : [];
+    reply.send(303, [...securityHeaders, ...cookie, ['location', '/inspector']]);
   }
 
   /** Begins a stream for one more who watches; what `begin` gives ends it when the client goes away. */

@@ -14,7 +14,7 @@ import { readBindings } from './bindings.ts';
 import { readMessengerForm } from './messenger-form.ts';
 import { agentTarget, optionalAgent } from './target.ts';
 import type { Trigger } from './trigger.ts';
-import { givenBy, readConfig, requiring, warnOfLiteralSecrets } from './trigger-config.ts';
+import { givenBy, isUnverified, readConfig, requiring, warnOfLiteralSecrets } from './trigger-config.ts';
 import { readOptions } from './trigger-options.ts';
 import { triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
 import { platformOf, type TypeName, triggerTypes } from './trigger-types.ts';
@@ -73,7 +73,13 @@ function readOfType(
     spec.default_agent === undefined
       ? []
       : [{ target: agentTarget(spec.default_agent), path: 'spec.default_agent' }];
-  const read = { kind: 'Trigger', name, reader, references: [...references, ...fallback] };
+  const read = {
+    kind: 'Trigger',
+    name,
+    reader,
+    references: [...references, ...fallback],
+    isUnverified: isUnverified(reader, config, given, rules),
+  };
   if (name === undefined || config === undefined || hasError(reader.problems)) return read;
   const content = {
     name,

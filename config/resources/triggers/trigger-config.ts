@@ -53,6 +53,17 @@ export function readConfig(
   return config;
 }
 
+/** Whether the trigger is of a type that has a proof of its senders, and has none. */
+export function isUnverified(
+  reader: SchemaReader,
+  config: object | undefined,
+  given: Readonly<Record<string, unknown>>,
+  { proof }: TriggerType,
+): boolean {
+  if (config === undefined || proof === undefined) return false;
+  return !proof.isGiven(config, new Fields(reader, 'spec.config', given));
+}
+
 /** What holds for all types that somebody sends to. */
 function checkWebhook(
   config: SentTo,

@@ -188,6 +188,10 @@ export class ApiClient {
       const text = `${address} answered ${status}, but not as a gateway does`;
       return new ApiProblem(`${text}${hint || '; is the address right?'}`, status >= 500, answer);
     }
+    if (status === 401 && /operator token/.test(message)) {
+      const text = `${address} lets only its operator do this; run the command in the folder of its gateway.yaml or with --config FILE, or give --api-key-file FILE with the key or the operator token`;
+      return new ApiProblem(text, false, answer);
+    }
     if (status === 401) {
       const text = `${address} asks for a key; give it in GATEWAY_API_KEY, or by --api-key-file FILE`;
       return new ApiProblem(text, false, answer);

@@ -1,11 +1,12 @@
-// Which gateway a command is for, and with which key: the options that all commands for a running gateway share.
+// The gateway that a command is for, and the key for it: the options that all commands for a running gateway share.
+// Without a key the operator token of the gateway's state folder is used (operator-key.ts).
 //
 // The key is never an argument: whoever may list the processes of the machine would see it (A9). The file of --config
 // is read for its address alone, since whoever asks seldom has the variables that the rest of it needs. Without --url and
 // --config the gateway file of this folder has the address, as it has for a gateway that is started here.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
 import { readGateway } from '../../../config/gateway-file/read-gateway.ts';
@@ -18,6 +19,7 @@ import type { Environment } from '../../../config/reader/substitute.ts';
 import { parseYamlTree } from '../../../config/reader/yaml-tree.ts';
 import { USUAL_CONFIG } from '../options.ts';
 import type { Target } from './api-client.ts';
+import { findOperatorKey } from './operator-key.ts';
 
 export interface TargetOptions {
   readonly url?: string;
@@ -38,7 +40,8 @@ export const KEY_VARIABLE = 'GATEWAY_API_KEY';
 export const targetHelp = `
 The address is --url, else listen_addr of the file of --config, else that of ./${USUAL_CONFIG} where there is one, else
 ${DEFAULT_URL}. A key is taken from --api-key-file, else from the environment variable GATEWAY_API_KEY, which may
-stand in .env beside that file.
+stand in .env beside that file. Without either the command uses the operator token in state_dir of that file,
+if the gateway at the address is the one of that folder.
 
 Exit codes: 0 done, 1 it failed, 2 wrong usage`;
 
@@ -73,30 +76,33 @@ export function refuseBareKey(command: Command): void {
   );
 }
 
+/** Where a gateway keeps its state, relative to its file. */
+const USUAL_STATE_DIR = '.gateway';
+
 /** Throws UsageError for an address or a file that cannot be used. */
 export async function readTarget(written: TargetOptions, env: NodeJS.ProcessEnv): Promise<Target> {
-  const { url, config } = written;
-  if (url !== undefined && config !== undefined) throw new UsageError('give either --url or --config');
-  if (url !== undefined) return { url: readUrl(url), key: readKey(written.apiKeyFile, env) };
-  const file = config ?? (existsSync(USUAL_CONFIG) ? USUAL_CONFIG : undefined);
-  if (file === undefined)
-    return { url: readUrl(DEFAULT_URL), source: 'the default', key: readKey(written.apiKeyFile, env) };
-  const { environment } = await environmentBeside(resolve(file), env);
-  const { text, source } =
-    config === undefined
-      ? await usualAddress(environment)
-      : { text: await listenUrl(config, environment), source: `listen_addr of ${config}` };
-  return { url: readUrl(text), source, key: readKey(written.apiKeyFile, environment) };
+  const { url: text, config, apiKeyFile } = written;
+  if (text !== undefined && config !== undefined) throw new UsageError('give either --url or --config');
+  const usual = existsSync(USUAL_CONFIG) ? USUAL_CONFIG : undefined;
+  const file = config ?? usual;
+  const environment = file === undefined ? env : (await environmentBeside(resolve(file), env)).environment;
+  const read =
+    file === undefined ? undefined : await readGatewayFile(file, environment, config !== undefined);
+  const url = readUrl(text ?? read?.url ?? DEFAULT_URL);
+  // The variables beside a file belong to the gateway of that file.
+  const key = readKey(apiKeyFile, text === undefined ? environment : env);
+  return {
+    url,
+    ...(text === undefined ? { source: sourceOf(config, read) } : {}),
+    key: key ?? findOperatorKey(url, read?.stateDir ?? resolve(USUAL_STATE_DIR)),
+  };
 }
 
-/** Nobody has named the file of this folder, so that one without an address is no error. */
-async function usualAddress(env: Environment): Promise<{ text: string; source: string }> {
-  try {
-    return { text: await listenUrl(USUAL_CONFIG, env), source: `listen_addr of ./${USUAL_CONFIG}` };
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return { text: DEFAULT_URL, source: `the default: ./${USUAL_CONFIG} has no usable listen_addr` };
-  }
+/** A file that was not named may lack an address. */
+function sourceOf(config: string | undefined, read: GatewayFile | undefined): string {
+  if (read === undefined) return 'the default';
+  const name = config ?? `./${USUAL_CONFIG}`;
+  return read.url === undefined ? `the default: ${name} has no usable listen_addr` : `listen_addr of ${name}`;
 }
 
 function readUrl(text: string): URL {
@@ -138,20 +144,34 @@ function firstLine(file: string): string {
   }
 }
 
-async function listenUrl(path: string, env: Environment): Promise<string> {
+interface GatewayFile {
+  /** Undefined where the file has no usable address. */
+  readonly url: string | undefined;
+  readonly stateDir: string;
+}
+
+/** Throws UsageError for a file without an address, where it was named for that. */
+async function readGatewayFile(path: string, env: Environment, isNamed: boolean): Promise<GatewayFile> {
   const source = await readSourceFile(resolve(path));
-  if (!(source instanceof SourceFile)) throw new UsageError(`${path}: ${source.reason}`);
+  if (!(source instanceof SourceFile)) {
+    if (isNamed) throw new UsageError(`${path}: ${source.reason}`);
+    return { url: undefined, stateDir: resolve(USUAL_STATE_DIR) };
+  }
   const reader = new SchemaReader(source, env, new SecretValues());
   const { root, problems } = parseYamlTree(source);
-  const { listen_addr } = root === undefined ? {} : readGateway(reader, root, source.path);
+  const { listen_addr, state_dir } = root === undefined ? {} : readGateway(reader, root, source.path);
+  const stateDir = state_dir ?? resolve(dirname(source.path), USUAL_STATE_DIR);
   try {
     const { host, port } = parseListenAddr(listen_addr ?? '');
-    if (port !== 0) return `http://${hostOf(host)}:${port}`;
+    if (port !== 0) return { url: `http://${hostOf(host)}:${port}`, stateDir };
   } catch {
     const found = [...problems, ...reader.problems].map(formatProblem);
-    throw new UsageError([`${path} has no usable listen_addr; give --url`, ...found].join('\n'));
+    if (isNamed) throw new UsageError([`${path} has no usable listen_addr; give --url`, ...found].join('\n'));
+    return { url: undefined, stateDir };
   }
-  throw new UsageError(`${path} has port 0: the log line "gateway is ready" has the address for --url`);
+  if (isNamed)
+    throw new UsageError(`${path} has port 0: the log line "gateway is ready" has the address for --url`);
+  return { url: undefined, stateDir };
 }
 
 /** Who listens on every address is reached on loopback. */

@@ -2,8 +2,9 @@
 // nodes alone may say.
 //
 // FH1  nothing that a client sends looks like the word of a node.
+// FH2  the operator token stays at the node that it was sent to, which tells the other one what it has proven.
 
-import { NODE_HEADER_PREFIX, type NodeWay } from '../../../actors/cluster/node-ways.ts';
+import { NODE_HEADER_PREFIX, type NodeWay, nodeHeaders } from '../../../actors/cluster/node-ways.ts';
 import type { ResponseHead } from '../../../actors/upstream/http/response-head.ts';
 import type { HeaderList } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
@@ -23,6 +24,8 @@ const ownOfConnection = new Set([
   ...['x-request-id', 'traceparent'],
 ]);
 
+const credentials: ReadonlySet<string> = new Set(['authorization', 'x-api-key']);
+
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 /** No line can be ended by it. */
 const SAFE_VALUE = /^[\t -~\u0080-\uffff]*$/;
@@ -30,22 +33,25 @@ const VISIBLE = /^[!-~]+$/;
 
 /** Up to the empty line; undefined where a part of it cannot be sent as it is. */
 export function forwardedHead(
-  { request, requestId, traceparent }: ExchangeContext,
+  { request, requestId, traceparent, principal }: ExchangeContext,
   way: NodeWay,
   bodyBytes: number | undefined,
 ): string | undefined {
   const { method, path, query, headers } = request;
   const target = query === '' ? path : `${path}?${query}`;
   if (!VISIBLE.test(target) || !TOKEN.test(method.toLowerCase())) return undefined;
+  const isOperator = principal.kind === 'operator';
   const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
   let head = `${method} ${target} HTTP/1.1\r\nhost: ${way.url.host}\r\nconnection: keep-alive\r\n`;
   for (const [name, value] of Object.entries(headers)) {
     if (ownOfConnection.has(name) || named.has(name) || name.startsWith(NODE_HEADER_PREFIX)) continue;
+    if (isOperator && credentials.has(name)) continue;
     if (!TOKEN.test(name) || !SAFE_VALUE.test(value)) continue;
     // They were read as UTF-8, and a head is written byte by byte.
     head += `${name}: ${Buffer.from(value).toString('latin1')}\r\n`;
   }
   head += `x-request-id: ${requestId}\r\ntraceparent: ${traceparent}\r\n`;
+  if (isOperator) head += `${nodeHeaders.operator}: 1\r\n`;
   for (const [name, value] of Object.entries(way.headers)) head += `${name}: ${value}\r\n`;
   return bodyBytes === undefined ? `${head}\r\n` : `${head}content-length: ${bodyBytes}\r\n\r\n`;
 }

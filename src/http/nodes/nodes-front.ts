@@ -11,6 +11,7 @@ import { InternalError, StoppedError } from '../../../actors/errors.ts';
 import { forgetOldest } from '../../../actors/forget-oldest.ts';
 import type { Part } from '../../../actors/gateway/life.ts';
 import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
+import { operator } from '../../../actors/principal.ts';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
 import type { Front } from '../front.ts';
 import { JSON_HEADERS, plainError } from '../listener/framing.ts';
@@ -122,7 +123,8 @@ export class NodesFront implements Part, Elsewhere {
       return refuse(reply, 421, 'instance', 'another process is here than the one that is meant');
     if (path === HELLO_PATH) return () => void this.#hello(headers[nodeHeaders.from], reply);
     if (headers[nodeHeaders.epoch] !== undefined) return this.#takeForNode(request, reply);
-    if (PASSED_ON.test(path)) return this.#front.takeFromNode(request, reply);
+    const proven = headers[nodeHeaders.operator] === undefined ? undefined : operator;
+    if (PASSED_ON.test(path)) return this.#front.takeFromNode(request, reply, proven);
     reply.send(404, JSON_HEADERS, plainError(404, 'nodes ask for nothing of the kind'));
     return undefined;
   }

@@ -3,7 +3,6 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ApiKey } from '../../../src/http/api-key.ts';
 import type { HttpReply } from '../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
 import { OriginGuard } from '../../../src/http/origin-guard.ts';
@@ -25,7 +24,7 @@ interface Sent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const accessFor = (key: string) => new InspectorAccess(new ApiKey(key), key);
+const accessFor = (key: string) => new InspectorAccess({ secret: key, isOpen: key === '' });
 const cookie = accessFor(KEY).cookieFor(KEY)?.split(';', 1)[0] ?? '';
 
 /** The status that the guard answers, or `on` when the request may go on. */

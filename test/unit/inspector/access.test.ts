@@ -2,7 +2,6 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ApiKey } from '../../../src/http/api-key.ts';
 import type { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
 import { InspectorAccess } from '../../../src/inspector/access.ts';
 
@@ -10,7 +9,7 @@ const KEY = 'correct horse battery staple';
 const HALF_DAY_MS = 12 * 3600 * 1000;
 let now = Date.parse('2026-11-21T12:00:00Z');
 
-const accessFor = (key: string) => new InspectorAccess(new ApiKey(key), key, () => now);
+const accessFor = (key: string) => new InspectorAccess({ secret: key, isOpen: key === '', now: () => now });
 const asked = (headers: Readonly<Record<string, string>>) => ({ request: { headers } }) as ExchangeContext;
 const cookieOf = (setCookie: string | undefined) => setCookie?.split(';', 1)[0] ?? '';
 

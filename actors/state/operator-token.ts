@@ -1,0 +1,72 @@
+// The operator token: proves a caller to be the operator where no `api_key` is set. It is a file of the state folder that
+// only the gateway's user can read.
+//
+// OT1  a token that another user could have read, written or chosen is never used: a link, another owner, a mode with
+//      rights for others, or other content is replaced by a new token.
+// OT2  the file is closed before anything else runs, and the token is no variable: no child process inherits either.
+
+import { randomBytes } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { replaceFile } from './small-file.ts';
+import { inStateFolder } from './state-folder-access.ts';
+
+export const OPERATOR_TOKEN_FILE = 'operator-token';
+
+/** Tells people and secret scanners what a found text is. */
+const PREFIX = 'agop_';
+const TOKEN_BYTES = 32;
+const form = new RegExp(`^${PREFIX}[\\w-]{43}$`);
+const RIGHTS_OF_OTHERS = 0o077;
+
+export interface OperatorToken {
+  readonly token: string;
+  /** Reason for which an existing file was replaced. */
+  readonly replaced: string | undefined;
+}
+
+/** Reads the token of a state folder, and creates it if need be. Throws StateFolderError. */
+export function openOperatorToken(stateDir: string): OperatorToken {
+  const path = join(stateDir, OPERATOR_TOKEN_FILE);
+  const found = readToken(path);
+  if ('token' in found) return { token: found.token, replaced: undefined };
+  const token = `${PREFIX}${randomBytes(TOKEN_BYTES).toString('base64url')}`;
+  inStateFolder(stateDir, () => replaceFile(path, `${token}\n`));
+  return { token, replaced: found.fault };
+}
+
+/** Returns the token of a state folder; undefined where there is none that can be trusted. */
+export function findOperatorToken(stateDir: string): string | undefined {
+  const found = readToken(join(stateDir, OPERATOR_TOKEN_FILE));
+  return 'token' in found ? found.token : undefined;
+}
+
+type Found = { readonly token: string } | { readonly fault: string | undefined };
+
+function readToken(path: string): Found {
+  let descriptor: number;
+  try {
+    // A pipe in the place of the file would block the open.
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return { fault: undefined };
+    return { fault: code === 'ELOOP' ? 'it was a symbolic link' : `it could not be read (${code})` };
+  }
+  try {
+    const stat = fstatSync(descriptor);
+    const fault = !stat.isFile() ? 'it was no file' : faultOfRights(stat.uid, stat.mode);
+    if (fault !== undefined) return { fault };
+    const text = readFileSync(descriptor, 'latin1').trim();
+    return form.test(text) ? { token: text } : { fault: 'it did not contain a token' };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Windows knows neither owners nor modes of this kind. */
+function faultOfRights(uid: number, mode: number): string | undefined {
+  if (process.getuid === undefined) return undefined;
+  if (uid !== process.getuid()) return 'it belonged to another user';
+  return (mode & RIGHTS_OF_OTHERS) === 0 ? undefined : 'other users had rights on it';
+}

@@ -1,0 +1,84 @@
+// Finds the rules that guard calls: what has to be approved, and what is denied. While a gateway has one of them, no
+// anonymous sender may call its tools: the call would go past the rule.
+
+import type { Agent } from './agents/agent.ts';
+import type { Fleet } from './fleets/fleet.ts';
+import type { Flow, FlowBody, FlowNode } from './flows/flow.ts';
+import type { LoadedResources } from './load-resources.ts';
+import type { Target } from './triggers/target.ts';
+import type { Trigger } from './triggers/trigger.ts';
+
+/** One resource, as its file was read. */
+export interface GuardingResource {
+  readonly trigger?: Trigger | undefined;
+  readonly agent?: Agent | undefined;
+  readonly fleet?: Fleet | undefined;
+  readonly flow?: Flow | undefined;
+}
+
+export interface CallGuard {
+  readonly kind: 'trigger' | Target['kind'];
+  readonly name: string;
+  /** The rule in the words of its file. */
+  readonly rule: string;
+  /** Field of the file that has the rule, or encloses it. */
+  readonly path: string;
+}
+
+/** Returns the first guard of all loaded resources; undefined where nothing is guarded. */
+export function findCallGuard({ triggers, agents, fleets, flows }: LoadedResources): CallGuard | undefined {
+  return (
+    firstOf(agents, (agent) => guardOf({ agent })) ??
+    firstOf(triggers, (trigger) => guardOf({ trigger })) ??
+    firstOf(fleets, (fleet) => guardOf({ fleet })) ??
+    firstOf(flows, (flow) => guardOf({ flow }))
+  );
+}
+
+/** Returns the guard of one resource, agents that are written in it included. */
+export function guardOf({ trigger, agent, fleet, flow }: GuardingResource): CallGuard | undefined {
+  if (trigger?.commands.some(({ approval }) => approval !== undefined))
+    return { kind: 'trigger', name: trigger.name, rule: 'requires_approval', path: 'spec.commands' };
+  const found =
+    (agent && { kind: 'agent', name: agent.name, rule: ruleOfAgent(agent), path: 'spec.policy' }) ??
+    (fleet && { kind: 'fleet', name: fleet.name, rule: ruleOfFleet(fleet), path: 'spec' }) ??
+    (flow && { kind: 'flow', name: flow.name, rule: ruleOfBody(flow), path: 'spec.nodes' });
+  return found?.rule === undefined ? undefined : (found as CallGuard);
+}
+
+function ruleOfAgent({ runtime }: Agent): string | undefined {
+  if (runtime.kind !== 'model') return undefined;
+  if (runtime.policy.ask.length > 0) return 'policy.ask';
+  if (runtime.policy.deny.length > 0) return 'policy.deny';
+  return runtime.interrupted_calls === 'ask' ? 'interrupted_calls: ask' : undefined;
+}
+
+/** Agents and fleets of other files are resources of their own. */
+const ruleOfWritten = (agent: string | Agent) => (typeof agent === 'string' ? undefined : ruleOfAgent(agent));
+
+const ruleOfFleet = ({ members }: Fleet) => firstOf(members, ({ agent }) => ruleOfWritten(agent));
+
+const ruleOfBody = ({ nodes }: FlowBody): string | undefined => firstOf(nodes, ruleOfNode);
+
+function ruleOfNode({ work }: FlowNode): string | undefined {
+  switch (work.type) {
+    case 'Approval':
+      return 'type: Approval';
+    case 'Loop':
+      return ruleOfBody(work.body);
+    case 'Agent':
+      return ruleOfWritten(work.agent);
+    case 'Fleet':
+      return typeof work.fleet === 'string' ? undefined : ruleOfFleet(work.fleet);
+    default:
+      return undefined;
+  }
+}
+
+function firstOf<T, Found>(list: readonly T[], find: (each: T) => Found | undefined): Found | undefined {
+  for (const each of list) {
+    const found = find(each);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

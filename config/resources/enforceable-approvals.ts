@@ -1,0 +1,92 @@
+// Checks that approvals can be enforced: that only those who may can decide, and that who asks is known.
+//
+// EA1  an event that nothing proves decides nothing: where an unverified trigger is the way by which an approver would
+//      decide, its file is refused. Any program on this machine could send the decision.
+// EA2  without an API key approvals hold by the operator token, and then for anonymous MCP clients too: a warning says so.
+
+import { type ApprovalRules, approversOf } from './approval-rules.ts';
+import { leadsTo } from './approver-checks.ts';
+import { guardOf } from './call-guards.ts';
+import type { FlowBody } from './flows/flow.ts';
+import type { ReadResource } from './resource-context.ts';
+import type { Target } from './triggers/target.ts';
+import type { Trigger } from './triggers/trigger.ts';
+import { platformOf, triggerTypes } from './triggers/trigger-types.ts';
+
+const UNVERIFIED = 'spec.config.insecure_allow_unverified';
+
+/** Reports to the readers of the unverified triggers. */
+export function checkEnforceable(resources: readonly ReadResource[]): void {
+  for (const { trigger, reader, isUnverified } of resources) {
+    if (trigger === undefined || isUnverified !== true) continue;
+    const { proof, isChat } = triggerTypes[trigger.type];
+    const remedy = `give the trigger ${proof?.what ?? 'a proof of its senders'}`;
+    const command = trigger.commands.find(({ approval }) => approval !== undefined);
+    const decided = isChat === true ? decidedThrough(trigger, resources) : undefined;
+    if (command !== undefined)
+      reader.report(
+        UNVERIFIED,
+        `approvals cannot be enforced: command ${command.command} requires approval, and any program on this machine could ask in the name of any sender; ${remedy}`,
+      );
+    else if (decided !== undefined)
+      reader.report(
+        UNVERIFIED,
+        `approvals cannot be enforced: ${decided.kind} ${decided.name} has to ask, and any program on this machine could send the decision of an approver; ${remedy}`,
+      );
+  }
+}
+
+/** Reports the first rule that guards calls of a gateway without an API key. */
+export function warnOfAnonymousClients(resources: readonly ReadResource[]): void {
+  for (const each of resources) {
+    const guard = guardOf(each);
+    if (guard === undefined) continue;
+    each.reader.report(
+      guard.path,
+      `there is no api_key, so approvals and policies (here ${guard.rule}) hold by the operator token: /mcp and /rpc refuse clients without it; set api_key where clients should have a key`,
+      'warning',
+    );
+    return;
+  }
+}
+
+/** Returns what approvers could decide by events of the platform of `trigger`. */
+function decidedThrough(trigger: Trigger, resources: readonly ReadResource[]): Target | undefined {
+  const ofPlatform = resources.filter((each) => each.trigger?.type === trigger.type);
+  const hasOwnApprovers = ofPlatform.some((each) => approversOf(each.trigger?.config).length > 0);
+  for (const each of resources) {
+    const target = targetOf(each);
+    if (target === undefined) continue;
+    const rules = [each, ...(each.inline ?? [])].flatMap(rulesOf);
+    if (rules.some(({ approval_channel }) => isOnPlatform(approval_channel, trigger))) return target;
+    const isDecided = rules.some(
+      ({ approvers, approval_channel }) =>
+        hasOwnApprovers || approvers.length > 0 || approval_channel !== undefined,
+    );
+    if (isDecided && ofPlatform.some((one) => leadsTo(one, target, resources))) return target;
+  }
+  return undefined;
+}
+
+function targetOf({ agent, fleet, flow }: ReadResource): Target | undefined {
+  if (agent !== undefined) return { kind: 'agent', name: agent.name };
+  if (fleet !== undefined) return { kind: 'fleet', name: fleet.name };
+  return flow && { kind: 'flow', name: flow.name };
+}
+
+const isOnPlatform = (channel: string | undefined, { type }: Trigger) =>
+  channel?.startsWith(`${platformOf(type)}/`) === true;
+
+function rulesOf({ agent, flow }: ReadResource): readonly ApprovalRules[] {
+  if (flow !== undefined) return rulesIn(flow);
+  if (agent?.runtime.kind !== 'model') return [];
+  const { policy, interrupted_calls } = agent.runtime;
+  return policy.ask.length > 0 || interrupted_calls === 'ask' ? [policy] : [];
+}
+
+function rulesIn({ nodes }: FlowBody): readonly ApprovalRules[] {
+  return nodes.flatMap(({ work }) => {
+    if (work.type === 'Loop') return rulesIn(work.body);
+    return work.type === 'Approval' ? [work.rules] : [];
+  });
+}
