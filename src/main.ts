@@ -226,13 +226,15 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
   }
   const { address, kind } = front;
   if (address !== undefined && hasReader()) {
-    // Most gateways have nobody who looks at their start.
+    // Most gateways have nobody who looks at their start. A link is for a person alone, and for no file of a log.
+    const isTerminal = process.stdout.isTTY || process.stderr.isTTY;
     const { banner } = await import('./cli/views/banner.ts');
     const { reachingCommand } = await import('./cli/reaching-command.ts');
     const greeting = banner(gateway, {
       address,
       kind: kind ?? '',
       hasInspector: front.hasInspector,
+      link: isTerminal ? front.openLink() : undefined,
       triggers: automation?.operator.shownTriggers() ?? [],
       command: await reachingCommand(urlOf(address), process.env),
     });

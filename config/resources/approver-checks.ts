@@ -27,7 +27,7 @@ export function checkApprovers(resources: readonly ReadResource[]): void {
     for (const path of paths)
       reader.report(
         path,
-        `of what comes from trigger ${without.trigger.name} only the operator may decide, and no one is notified: name approvers or an approval_channel${under}`,
+        `of what comes from trigger ${without.trigger.name} only whoever has the API key may decide, and nobody is told: name approvers or an approval_channel${under}`,
         'warning',
       );
   }

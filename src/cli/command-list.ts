@@ -15,6 +15,7 @@ export type CommandName =
   | 'stats'
   | 'nodes'
   | 'top'
+  | 'inspector'
   | 'tools'
   | 'call'
   | 'resources'
@@ -57,6 +58,7 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   stats: { usage: '', description: 'the counters of the gateway' },
   nodes: { usage: '', description: 'the gateways that share a store, and whether they differ' },
   top: { usage: '', description: 'watch servers and triggers live' },
+  inspector: { usage: '', description: "print a link that opens the inspector with the operator's rights" },
   tools: { usage: '[server] [tool]', description: 'list the tools of servers, or explain one' },
   call: {
     usage: '<server> <tool>',

@@ -33,7 +33,7 @@ import { Heartbeat } from './mcp/heartbeat.ts';
 import type { NodesFront } from './nodes/nodes-front.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import { OriginGuard } from './origin-guard.ts';
-import { accessOf, type RouteAccess, refusalOf } from './route-access.ts';
+import { accessOf, refusalOf } from './route-access.ts';
 import type { RouteContext } from './route-context.ts';
 import { fail, type Route, routeOf } from './routes.ts';
 import type { TriggersFront } from './triggers-front.ts';
@@ -324,8 +324,12 @@ export class Front implements Part {
   #elsewhere(context: ExchangeContext): undefined | BodyHandler {
     const { path } = context.request;
     const found = this.triggers?.routeAt(path);
-    if (found !== undefined)
-      return this.#isRefused(context, found.route.method) ? undefined : this.triggers?.answer(context, found);
+    if (found !== undefined) {
+      // Any other method is answered by the route, which has none but its own.
+      const { method } = context.request;
+      const isRefused = method === found.route.method && this.#isRefused(context, method);
+      return isRefused ? undefined : this.triggers?.answer(context, found);
+    }
     if (this.triggers === undefined && OF_TRIGGERS.test(path))
       context.error(
         404,

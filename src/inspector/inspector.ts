@@ -50,7 +50,7 @@ const MAX_DELIVERIES = 50;
 
 const NOT_THE_OPERATOR = `only watching is open to everyone here; open the link that the command inspector prints, or ${OPERATOR_PROOF}`;
 
-/** The page for a watcher: it offers no commands, and says how the operator gets in. */
+/** The page for a watcher, where the operator has commands: it offers none, and says how the operator gets in. */
 const asWatched = (html: string) => html.replace('<body>', '<body data-access="watch">');
 
 /** What the form that asks for the key is made of, besides itself. */
@@ -127,8 +127,10 @@ export class Inspector {
       context.error(401, NOT_THE_OPERATOR);
       return undefined;
     }
-    if (isRead && (head === '' || head === 'view'))
-      void this.#files.send(context, 200, 'page.html', isOperator ? undefined : asWatched);
+    if (isRead && (head === '' || head === 'view')) {
+      const isWatching = this.#gateway.config.inspector.commands && !isOperator;
+      void this.#files.send(context, 200, 'page.html', isWatching ? asWatched : undefined);
+    }
     else if (isRead && head === 'assets' && rest.length === 1)
       void this.#files.send(context, 200, rest[0] ?? '');
     else if (method === 'GET' && path === '/inspector/feed')

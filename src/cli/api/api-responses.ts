@@ -109,3 +109,9 @@ export type StepRecord = ReturnType<typeof stepRecord>;
 
 /** POST /agents/:name/runs, and the end of its events. */
 export type RunAnswer = ReturnType<typeof answerRecord>;
+
+/** POST /inspector/links. */
+export interface EntryLink {
+  readonly path: string;
+  readonly expires_in_seconds: number;
+}

@@ -2,7 +2,8 @@
 // answer.
 
 import type { Reloaded } from '../../reloads.ts';
-import type { ServerDetails, ServerList, ServerRecord, Stats } from '../api/api-responses.ts';
+import { ApiProblem } from '../api/api-client.ts';
+import type { EntryLink, ServerDetails, ServerList, ServerRecord, Stats } from '../api/api-responses.ts';
 import { pathOf } from '../api/api-responses.ts';
 import { explainUnknownServer } from '../api/unknown-server.ts';
 import { reloadedPage, serverPage, serverTable, startedLine, statsPage } from '../views/server-views.ts';
@@ -55,6 +56,18 @@ export const serverOperations = {
     timeoutSeconds: CHANGE_SECONDS,
     ask: ({ client, timeoutMs }) => client.ask('POST', 'admin/reload', timeoutMs),
     show: ({ body }) => reloadedPage(body as Reloaded),
+  },
+  inspector: {
+    description: "Print a link that opens the inspector with the operator's rights.",
+    args: [],
+    help: 'The link works once, and for five minutes. Without it the inspector can be watched where no API key is set.',
+    timeoutSeconds: READ_SECONDS,
+    ask: ({ client, timeoutMs }) => client.ask('POST', 'inspector/links', timeoutMs),
+    show: ({ body }, { client }) => [`${client.address}${(body as EntryLink).path}`],
+    explain: async (problem) =>
+      problem.answer?.status === 404
+        ? new ApiProblem('the inspector of this gateway is off (inspector.enabled)', false, problem.answer)
+        : problem,
   },
   stats: {
     description: 'The counters of the gateway.',

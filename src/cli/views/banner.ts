@@ -12,13 +12,15 @@ export interface Greeted {
   /** The filling of the HTTP seam. */
   readonly kind: string;
   readonly hasInspector: boolean;
+  /** Path of a one-time link to the inspector, where only a person sees the banner. */
+  readonly link?: string | undefined;
   readonly triggers: readonly ShownTrigger[];
   /** The line to type for a command with these words, as it reaches this gateway. */
   command(words: string): string;
 }
 
 export function banner(gateway: Gateway, greeted: Greeted): string {
-  const { address, kind, hasInspector, triggers, command } = greeted;
+  const { address, kind, hasInspector, link, triggers, command } = greeted;
   const url = urlOf(address);
   const servers = gateway.servers.all();
   const lines = [
@@ -47,8 +49,13 @@ export function banner(gateway: Gateway, greeted: Greeted): string {
     ...serverWords(servers, triggers.length > 0).map((words) => `  ${command(words)}`),
     ...(triggers.length > 0 ? [`  ${command('get triggers')}`] : []),
     ...eventOf(triggers, url),
-    ...(hasInspector ? [`Or open ${url}/ in a browser.`] : []),
+    ...(hasInspector ? [inspectorLine(url, link, command)] : []),
   ].join('\n');
+}
+
+function inspectorLine(url: string, link: string | undefined, command: Greeted['command']): string {
+  if (link === undefined) return `Or open ${url}/ in a browser.`;
+  return `Or open ${url}${link} in a browser; it works once, within 5 minutes, and then: ${command('inspector')}`;
 }
 
 /** What the first server offers, and how that is called; it starts with either. */

@@ -35,6 +35,7 @@ import type { ActorView, PageState, ServerView } from './feed/store.ts';
 import { Link } from './link.tsx';
 import { OverviewPane } from './overview/overview-pane.tsx';
 import { Pill } from './pill.tsx';
+import { mayAct } from './rights.ts';
 import { SectionsNav } from './runs/sections-nav.tsx';
 import { SectionsView } from './runs/sections-view.tsx';
 import { CONTENT, SkipLink } from './skip-link.tsx';
@@ -103,7 +104,7 @@ export function App({ store }: { readonly store: PageStore }) {
               {chosen === undefined && !isOfSessions(view.actor) && !isOfNodes(view.actor) && (
                 <span class="aside">not there</span>
               )}
-              {server !== undefined && state.totals?.commands === true && (
+              {server !== undefined && mayAct(state.totals) && (
                 <Commands
                   key={server.id}
                   commands={[
@@ -112,7 +113,7 @@ export function App({ store }: { readonly store: PageStore }) {
                   ]}
                 />
               )}
-              {trigger !== undefined && state.totals?.commands === true && (
+              {trigger !== undefined && mayAct(state.totals) && (
                 <Commands
                   key={`trigger ${trigger.name}`}
                   commands={[
@@ -187,7 +188,7 @@ function Header({ state, view, go }: { readonly state: PageState; readonly view:
         </span>
       )}
       {lost.length > 0 && <span class="chip">{lost.join(', ')}</span>}
-      {totals?.commands === true && <Commands commands={[['Reload catalog', 'reload']]} />}
+      {mayAct(totals) && <Commands commands={[['Reload catalog', 'reload']]} />}
     </header>
   );
 }
@@ -244,7 +245,7 @@ function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
             key={server.id}
             server={server.id}
             chosen={toolIn(view)}
-            mayCall={store.state.totals?.commands === true}
+            mayCall={mayAct(store.state.totals)}
             onChoose={(tool) => go(toolsView(view.actor, tool))}
           />
         ) : server !== undefined && (tab === 'stderr' || tab === 'details') ? (

@@ -185,7 +185,7 @@ describe('who decides', () => {
       expect([by, (await decide(ids[0], 'approve', { by })).status]).toEqual([by, 403]);
     expect(madeFor('her own')).toEqual([]);
     const approved = await decide(ids[0], 'approve', { by: 'ben' });
-    expect(approved).toMatchObject({ status: 200, json: { decided_by: 'ben', operator: 'anonymous' } });
+    expect(approved).toMatchObject({ status: 200, json: { decided_by: 'ben', operator: 'operator:token' } });
     expect(await answerOf(run)).toMatch(/pay done$/);
     expect(madeFor('her own')).toHaveLength(1);
   });

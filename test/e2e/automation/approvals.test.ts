@@ -107,12 +107,12 @@ describe('over HTTP', () => {
     const refused = await post(`/approvals/${id}/approve`, { by: 'mallory' });
     expect(refused).toMatchObject({ status: 403, json: { approval: { id, state: 'pending' } } });
     const denied = await post(`/approvals/${id}/deny`, { by: '@ben', comment: 'not now' });
-    expect(denied).toMatchObject({ status: 200, json: { state: 'denied', operator: 'anonymous' } });
+    expect(denied).toMatchObject({ status: 200, json: { state: 'denied', operator: 'operator:token' } });
     await eventually(() => {
       const line = gateway
         .logs()
         .find(({ msg, approval }) => msg === 'an approval is decided' && approval === id);
-      expect(line).toMatchObject({ run, by: '@ben', via: 'api', operator: 'anonymous', state: 'denied' });
+      expect(line).toMatchObject({ run, by: '@ben', via: 'api', operator: 'operator:token', state: 'denied' });
     });
     expect(await ended(run)).toMatchObject({ answer: 'Denied by @ben: not now' });
     expect(timesDone('two')).toBe(0);

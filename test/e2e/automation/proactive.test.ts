@@ -107,7 +107,7 @@ describe('a message that answers nothing', () => {
       expect(await delivery(id!)).toMatchObject({
         state: 'done',
         trigger: 'team',
-        principal: 'anonymous',
+        principal: 'operator:token',
         conversation: `outbox/${inGroup()}`,
         receipt: String(message.message_id),
       }),

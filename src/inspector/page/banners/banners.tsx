@@ -7,6 +7,7 @@ import { addressNow, type Go } from '../feed/hooks.ts';
 import type { LinkState } from '../feed/page-store.ts';
 import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
+import { ENTRY_COMMAND, isWatching } from '../rights.ts';
 import { clock, counted, span } from '../words.ts';
 import { AutomationBanners } from './automation-banners.tsx';
 import { NodesBanner } from './nodes-banner.tsx';
@@ -27,6 +28,12 @@ export function Banners({ state, link, isOverview, go }: BannersProps) {
       {state.totals?.is_draining === true && link.status === 'live' && (
         <p class="banner warn" role="alert">
           <strong>The gateway is draining.</strong> It takes no new calls and is about to stop.
+        </p>
+      )}
+      {isWatching() && (
+        <p class="banner calm" role="status" id="watching">
+          <strong>Watching only.</strong> To act here, run <code>{ENTRY_COMMAND}</code> and open the link that
+          it prints.
         </p>
       )}
       <NodesBanner state={state} go={go} />

@@ -8,6 +8,7 @@ import { type Go, useAsked } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
+import { howToAct, mayAct } from '../rights.ts';
 import { Fact } from '../tabs/fact.tsx';
 import { clock, counted, span } from '../words.ts';
 
@@ -38,7 +39,7 @@ export function DeliveryPane({ id, state, go }: DeliveryPaneProps) {
           <bdi>{delivery.id}</bdi>
         </h2>
         <Pill state={delivery.state} />
-        <Actions delivery={delivery} mayAct={state.totals?.commands === true} />
+        <Actions delivery={delivery} mayAct={mayAct(state.totals)} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
       <div class="scroll details" tabIndex={0}>
@@ -66,11 +67,7 @@ function Actions({ delivery, mayAct }: { readonly delivery: DeliveryShown; reado
     ...(mayBeDiscarded.includes(state) ? [['Discard', `${path}/discard`] as const] : []),
   ];
   if (!mayAct)
-    return (
-      <span class="aside">
-        To replay or discard it here, set inspector.commands: true; or use the command deliveries.
-      </span>
-    );
+    return <span class="aside">{howToAct('replay or discard it')}; or use the command deliveries.</span>;
   return <Commands key={id} commands={possible} />;
 }
 

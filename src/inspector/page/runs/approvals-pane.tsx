@@ -7,6 +7,7 @@ import { approvals, command } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
+import { howToAct } from '../rights.ts';
 import { clock, span } from '../words.ts';
 import { decidersText } from './run-words.ts';
 
@@ -30,8 +31,7 @@ export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
         <h1>Approvals</h1>
         {!mayAct && (
           <span class="aside">
-            To decide here, set inspector.commands: true; or use the command approvals, or the chat where it
-            was asked.
+            {howToAct('decide')}; or use the command approvals, or the chat where it was asked.
           </span>
         )}
       </div>

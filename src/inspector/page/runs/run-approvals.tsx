@@ -2,6 +2,7 @@
 
 import { approvals } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
+import { howToAct } from '../rights.ts';
 import { ApprovalItem } from './approvals-pane.tsx';
 
 const REFRESH_MS = 1_000;
@@ -25,8 +26,7 @@ export function RunApprovals({ id, mayAct, go }: RunApprovalsProps) {
       </ul>
       {!mayAct && (
         <p class="aside">
-          To decide here, set inspector.commands: true; or use the command approvals, or the chat where it was
-          asked.
+          {howToAct('decide')}; or use the command approvals, or the chat where it was asked.
         </p>
       )}
     </section>

@@ -9,6 +9,7 @@ import type { PageState } from '../feed/store.ts';
 import { useRun } from '../feed/use-run.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
+import { mayAct } from '../rights.ts';
 import { Fact } from '../tabs/fact.tsx';
 import { clock, counted } from '../words.ts';
 import { PlanPart } from './plan-part.tsx';
@@ -56,12 +57,12 @@ export function RunPane({ id, state, go }: RunPaneProps) {
           <bdi>{run.name}</bdi>
         </h1>
         <Pill state={run.state} />
-        <RunCommands run={run} mayAct={state.totals?.commands === true} />
+        <RunCommands run={run} mayAct={mayAct(state.totals)} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
       <div class="scroll details" tabIndex={0} ref={box} onScroll={onScroll}>
         {problem !== undefined && <p class="empty">{problem}</p>}
-        {asks(run) && <RunApprovals id={id} mayAct={state.totals?.commands === true} go={go} />}
+        {asks(run) && <RunApprovals id={id} mayAct={mayAct(state.totals)} go={go} />}
         {plan !== undefined && <PlanPart name={run.name} shown={shown} isOver={isOver} now={state.at} />}
         <dl class="figures">
           {runFigures(run, state.at).map(([name, value]) => (

@@ -6,6 +6,7 @@ import { DeliveriesView } from '../deliveries/deliveries-view.tsx';
 import { agents } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
+import { mayAct } from '../rights.ts';
 import { CONTENT } from '../skip-link.tsx';
 import { AgentsPane } from './agents-pane.tsx';
 import { ApprovalsPane } from './approvals-pane.tsx';
@@ -59,9 +60,7 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
           )}
         </>
       )}
-      {hasAutomation && section === 'approvals' && (
-        <ApprovalsPane mayAct={state.totals?.commands === true} go={go} />
-      )}
+      {hasAutomation && section === 'approvals' && <ApprovalsPane mayAct={mayAct(state.totals)} go={go} />}
       {hasAutomation && section === 'agents' && (
         <>
           <AgentsPane chosen={flow} go={go} onRuns={onRuns} />

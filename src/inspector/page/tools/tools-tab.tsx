@@ -5,6 +5,7 @@ import { Commands } from '../banners/commands.tsx';
 import { bringIntoSight } from '../chart/into-sight.ts';
 import { useAsked } from '../feed/hooks.ts';
 import { tools } from '../feed/tool-calls.ts';
+import { howToAct } from '../rights.ts';
 import { visibleName } from '../visible-text.ts';
 import { counted } from '../words.ts';
 import { benchOf } from './benches.ts';
@@ -30,12 +31,7 @@ export function ToolsTab({ server, chosen, mayCall, onChoose }: ToolsTabProps) {
   }, [bench, chosen]);
   return (
     <div class="scroll tools-tab">
-      {!mayCall && (
-        <p class="empty">
-          To call tools here, set inspector.commands: true in the gateway file; the command `call` does it
-          from a terminal.
-        </p>
-      )}
+      {!mayCall && <p class="empty">{howToAct('call tools')}; the command `call` does it from a terminal.</p>}
       <ToolNames server={server} chosen={chosen} mayCall={mayCall} onChoose={onChoose} />
       {chosen !== undefined && <ToolPane key={chosen} bench={bench} name={chosen} mayCall={mayCall} />}
       <ToolOutcome bench={bench} />
