@@ -98,7 +98,7 @@ const mcp = byMethod({
 
 const mcpRoute: Route = { access: 'client', isMcp: true, methods: mcp };
 
-const fixed: ReadonlyMap<string, Route> = new Map(
+export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
   Object.entries<Route>({
     '/health': { isOpen: true, methods: read(plain(health)) },
     '/servers': {
@@ -158,7 +158,7 @@ const stopMethods = byMethod({
 });
 
 /** By the shape of the path, `*` for the segment that is a name. A client starts and ends servers by its calls as well. */
-const namedRoutes: ReadonlyMap<string, Route> = new Map(
+export const namedRoutes: ReadonlyMap<string, Route> = new Map(
   Object.entries<Route>({
     '/mcp/*': mcpRoute,
     '/servers/*': { methods: serverMethods },
@@ -169,7 +169,7 @@ const namedRoutes: ReadonlyMap<string, Route> = new Map(
 
 /** The route of a raw path; undefined when there is none. */
 export function routeOf(path: string): Route | undefined {
-  const known = fixed.get(path);
+  const known = fixedRoutes.get(path);
   if (known !== undefined) return known;
   const [empty, head, segment, verb, ...rest] = path.split('/');
   if (empty !== '' || segment === undefined || segment === '' || rest.length > 0) return undefined;

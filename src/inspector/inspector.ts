@@ -130,8 +130,7 @@ export class Inspector {
     if (isRead && (head === '' || head === 'view')) {
       const isWatching = this.#gateway.config.inspector.commands && !isOperator;
       void this.#files.send(context, 200, 'page.html', isWatching ? asWatched : undefined);
-    }
-    else if (isRead && head === 'assets' && rest.length === 1)
+    } else if (isRead && head === 'assets' && rest.length === 1)
       void this.#files.send(context, 200, rest[0] ?? '');
     else if (method === 'GET' && path === '/inspector/feed')
       return () => this.#stream(context, (stream) => this.#watchers.watch(stream));

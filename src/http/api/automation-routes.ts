@@ -38,7 +38,7 @@ const asking =
     answer(operator, context, id, body);
 
 /** By the shape of the path, `*` for a segment that is a name. */
-const routes: ReadonlyMap<string, AutomationRoute> = new Map([
+export const automationRoutes: ReadonlyMap<string, AutomationRoute> = new Map([
   ...runRoutes,
   ...approvalRoutes,
   ['/triggers', get(async (operator) => ({ triggers: operator.triggers().map(triggerRecord) }))],
@@ -91,7 +91,7 @@ export function automationRouteOf(path: string): FoundRoute | undefined {
   const [empty, head = '', segment, verb, ...rest] = path.split('/');
   if (empty !== '' || rest.length > 0 || segment === '') return undefined;
   const shape = `/${head}${segment === undefined ? '' : '/*'}${verb === undefined ? '' : `/${verb}`}`;
-  const route = routes.get(shape);
+  const route = automationRoutes.get(shape);
   const id = segment === undefined ? '' : decoded(segment);
   return route === undefined || id === undefined ? undefined : { route, id };
 }

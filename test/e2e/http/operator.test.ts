@@ -1,0 +1,269 @@
+// Without an API key: what an anonymous sender may do, route by route, and what the operator token opens.
+
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { automationRoutes } from '../../../src/http/api/automation-routes.ts';
+import { fixedRoutes, namedRoutes } from '../../../src/http/routes.ts';
+import { agent, httpAgent, startAutomation, writeResources } from '../../fixtures/automation/automation.ts';
+import {
+  ask,
+  BOTH,
+  call,
+  fixture,
+  initialize,
+  JSON_TYPE,
+  message,
+} from '../../fixtures/clients/api-client.ts';
+import {
+  type GatewayProcess,
+  startGateway,
+  temporaryFolder,
+} from '../../fixtures/gateway/gateway-process.ts';
+import { anonymously, operatorOf, operatorTokenIn } from '../../fixtures/gateway/operator.ts';
+
+const paid = join(temporaryFolder(), 'paid');
+writeFileSync(paid, '');
+const servers = {
+  curious: { command: process.execPath, args: [fixture('curious.mjs')], env: { PAID: paid } },
+};
+const desk = httpAgent('desk', 'http://127.0.0.1:1/');
+const guarded = agent('clerk', { model: 'ollama:m', policy: { deny: ['pay'] } });
+const wrong = { authorization: `Bearer agop_${'a'.repeat(43)}` };
+
+let gateway: GatewayProcess;
+const at = (path: string) => gateway.url + path;
+const post = (path: string, headers: Readonly<Record<string, string>>, body = '') =>
+  ask(at(path), { method: 'POST', headers: { 'content-type': JSON_TYPE, accept: BOTH, ...headers }, body });
+const reload = async () => expect((await post('/admin/reload', operatorOf(gateway.url))).status).toBe(200);
+
+beforeAll(async () => {
+  gateway = await startAutomation({
+    servers,
+    resources: [desk],
+    settings: { inspector: { commands: true }, log_level: 'debug' },
+  });
+});
+
+afterAll(() => gateway.stop());
+
+/** Every route of the tables with each of its methods. */
+const routes = [
+  ...[...fixedRoutes, ...namedRoutes].flatMap(([shape, { methods, access, isOpen }]) =>
+    [...methods.keys()].map((method) => ({ shape, method, access, isOpen: isOpen === true })),
+  ),
+  ...[...automationRoutes].map(([shape, { method }]) => ({
+    shape,
+    method,
+    access: undefined,
+    isOpen: false,
+  })),
+];
+const needsOperator = routes.filter(
+  ({ method, access, isOpen }) => method !== 'GET' && method !== 'HEAD' && access === undefined && !isOpen,
+);
+const pathOf = (shape: string) => shape.replace('*', shape.startsWith('/servers') ? 'curious' : 'unknown');
+
+test('the routes that clients may use without a proof are those of MCP, and those that start and stop servers', () => {
+  const ofClients = routes.filter(({ access }) => access === 'client').map(({ shape }) => shape);
+  expect([...new Set(ofClients)]).toEqual(['/mcp', '/rpc', '/mcp/*', '/servers/*/start', '/servers/*/stop']);
+  expect(needsOperator.length).toBeGreaterThan(12);
+});
+
+describe.each(needsOperator)('$method $shape', ({ method, shape }) => {
+  const path = pathOf(shape);
+
+  test('is refused to an anonymous sender, and with a wrong token, in words that name the remedy', async () => {
+    for (const headers of [anonymously, wrong, { 'x-api-key': 'x' }]) {
+      const { status, json, headers: answered } = await ask(at(path), { method, headers });
+      expect([status, json.error]).toEqual([401, 'Unauthorized']);
+      expect(json.message).toMatch(/operator-token in state_dir.*set api_key/);
+      expect(answered['www-authenticate']).toBe('Bearer');
+    }
+  });
+
+  test('is open to the operator token, in either header', async () => {
+    const { authorization } = operatorOf(gateway.url);
+    const key = { 'x-api-key': authorization.replace('Bearer ', '') };
+    for (const headers of [{ authorization }, key])
+      expect((await ask(at(path), { method, headers })).status).not.toBe(401);
+  });
+});
+
+test('everything that is read is open to everyone', async () => {
+  for (const { shape, method, access } of routes)
+    if ((method === 'GET' || method === 'HEAD') && access === undefined && shape !== '/logs') {
+      const answer = await ask(at(pathOf(shape)), { method, headers: anonymously });
+      expect([shape, [401, 403].includes(answer.status)]).toEqual([shape, false]);
+    }
+});
+
+test('unknown methods and unknown paths are answered to an anonymous sender as before', async () => {
+  expect((await post('/servers', anonymously)).status).toBe(405);
+  expect((await post('/triggers', anonymously)).status).toBe(405);
+  expect((await ask(at('/agents/desk/runs'), { headers: anonymously })).status).toBe(405);
+  expect((await post('/nothing', anonymously)).status).toBe(404);
+});
+
+describe('the inspector', () => {
+  const commands = [
+    ...['servers/curious/start', 'servers/curious/stop', 'servers/curious/tools/pay/call', 'reload', 'links'],
+    ...['triggers/x/pause', 'runs/x/cancel', 'deliveries/x/replay', 'approvals/x/approve', 'nothing'],
+  ];
+
+  test.each(commands)('refuses POST /inspector/%s to an anonymous sender', async (path) => {
+    for (const headers of [anonymously, wrong, { cookie: 'actor_gateway_inspector=9999999999.x' }]) {
+      const { status, json } = await post(`/inspector/${path}`, headers, '{}');
+      expect([status, json.message]).toEqual([401, expect.stringContaining('operator-token in state_dir')]);
+    }
+    expect((await post(`/inspector/${path}`, operatorOf(gateway.url), '{}')).status).not.toBe(401);
+  });
+
+  test('is there to watch for everyone, and gives no cookie to who only reads', async () => {
+    for (const path of [
+      '/inspector',
+      '/inspector/view/curious/log',
+      '/inspector/connect',
+      '/inspector/runs',
+    ]) {
+      const { status, headers } = await ask(at(path), { headers: anonymously });
+      expect([path, status, headers['set-cookie']]).toEqual([path, 200, undefined]);
+    }
+    expect((await ask(at('/inspector'), { headers: anonymously })).text).toContain('data-access="watch"');
+  });
+
+  test('gives its cookie for a link, once, and with it the commands', async () => {
+    const { json } = await post('/inspector/links', operatorOf(gateway.url));
+    expect(json).toMatchObject({
+      path: expect.stringMatching(/^\/inspector\/enter\/[\w-]{32}$/),
+      expires_in_seconds: 300,
+    });
+    expect(
+      (await ask(at(json.path), { method: 'HEAD', headers: anonymously })).headers['set-cookie'],
+    ).toBeUndefined();
+    const entered = await ask(at(json.path), { headers: anonymously });
+    expect([entered.status, entered.headers.location]).toEqual([303, '/inspector']);
+    const [cookie = ''] = entered.headers['set-cookie'] ?? [];
+    expect(cookie).toMatch(/; Path=\/inspector; Max-Age=43200; HttpOnly; SameSite=Strict$/);
+    const again = await ask(at(json.path), { headers: anonymously });
+    expect([again.status, again.headers['set-cookie']]).toEqual([303, undefined]);
+    const sent = { cookie: cookie.split(';', 1)[0] ?? '' };
+    expect((await ask(at('/inspector'), { headers: sent })).text).not.toContain('data-access');
+    expect((await post('/inspector/servers/curious/stop', sent)).status).toBe(200);
+    // The cookie opens the inspector alone, and no page of another origin can use it.
+    expect((await post('/admin/reload', { ...anonymously, ...sent })).status).toBe(401);
+    const foreign = { ...sent, origin: 'http://127.0.0.1:9' };
+    expect((await post('/inspector/servers/curious/stop', foreign)).status).toBe(403);
+  });
+});
+
+describe('clients of MCP', () => {
+  const pay = (headers: Readonly<Record<string, string>>) =>
+    post('/rpc', { 'x-mcp-server': 'curious', ...headers }, call('pay', { to: 'mallory' }));
+  const addresses = [
+    '/mcp',
+    '/mcp/curious',
+    '/mcp/@none',
+    '/rpc',
+    '/servers/curious/start',
+    '/servers/curious/stop',
+  ];
+
+  test('may be anonymous until a loaded file guards calls, and again when it no longer does', async () => {
+    const session = await initialize(at('/mcp/curious'));
+    expect((await pay(anonymously)).status).toBe(200);
+    const before = readFileSync(paid, 'utf8');
+
+    writeResources(gateway.folder, [desk, guarded]);
+    await reload();
+    const ping = message('ping');
+    for (const path of addresses) {
+      const { status, json } = await post(path, { 'x-mcp-server': 'curious', ...anonymously }, ping);
+      const words = path.startsWith('/servers') ? json.message : json.error.message;
+      expect([path, status]).toEqual([path, 401]);
+      expect(words).toMatch(
+        /^agent clerk guards calls \(policy\.deny\).*operator-token in state_dir.*set api_key/,
+      );
+    }
+    for (const method of ['GET', 'DELETE'])
+      expect(
+        (await ask(at('/mcp/curious'), { method, headers: { ...session, ...anonymously } })).status,
+      ).toBe(401);
+    expect((await post('/mcp/curious', { ...session, ...anonymously }, call('pay'))).status).toBe(401);
+    expect((await pay(wrong)).status).toBe(401);
+    expect(readFileSync(paid, 'utf8')).toBe(before);
+    expect((await pay(operatorOf(gateway.url))).status).toBe(200);
+    expect(await initialize(at('/mcp'), '2025-11-25', operatorOf(gateway.url))).toBeTruthy();
+
+    const warned = () =>
+      gateway.logs().filter(({ level, msg }) => level === 'warn' && /api_key, so approvals/.test(msg));
+    expect(warned()).toEqual([
+      expect.objectContaining({ msg: expect.stringMatching(/clerk\.yaml:\d+:\d+: /) }),
+    ]);
+    writeResources(gateway.folder, [desk]);
+    await reload();
+    expect((await pay(anonymously)).status).toBe(200);
+  });
+});
+
+describe('a child', () => {
+  const tool = async (name: string, args: object = {}) => {
+    const { json } = await post('/rpc', { 'x-mcp-server': 'curious', ...anonymously }, call(name, args));
+    return JSON.parse(json.result.content[0].text);
+  };
+
+  test('inherits neither a variable nor a descriptor of the token', async () => {
+    const token = operatorTokenIn(join(gateway.folder, '.gateway'));
+    const seen = await tool('look');
+    expect(seen.descriptors.length).toBeGreaterThan(2);
+    expect(JSON.stringify(seen)).not.toContain(token);
+    expect(JSON.stringify(seen)).not.toContain('operator-token');
+  });
+
+  test('that sends requests decides nothing, and gets no cookie', async () => {
+    for (const path of ['/approvals/x/approve', '/agents/desk/runs', '/admin/reload', '/inspector/links'])
+      expect(await tool('web', { url: at(path), method: 'POST', body: '{}' })).toMatchObject({ status: 401 });
+    expect(await tool('web', { url: at('/inspector') })).toMatchObject({ status: 200, cookie: null });
+  });
+});
+
+test('the token is nowhere in the log, at any level', () => {
+  const token = operatorTokenIn(join(gateway.folder, '.gateway'));
+  expect(gateway.text().length).toBeGreaterThan(1_000);
+  expect(gateway.text()).not.toContain(token);
+  expect(gateway.text()).not.toContain('/inspector/enter/');
+});
+
+test('the token outlives a restart, and is another one after its file was removed', async () => {
+  const file = (folder: string) => join(folder, '.gateway', 'operator-token');
+  const first = await startGateway({ servers });
+  const token = operatorOf(first.url);
+  expect(statSync(file(first.folder)).mode & 0o777).toBe(0o600);
+  await first.stop();
+  const second = await startGateway({ servers, folder: first.folder });
+  expect(operatorOf(second.url)).toEqual(token);
+  await second.stop();
+  rmSync(file(first.folder));
+  const third = await startGateway({ servers, folder: first.folder });
+  const answer = await ask(`${third.url}/admin/reload`, { method: 'POST', headers: token });
+  expect(answer.status).toBe(401);
+  expect(
+    (await ask(`${third.url}/admin/reload`, { method: 'POST', headers: operatorOf(third.url) })).status,
+  ).toBe(200);
+  await third.stop();
+});
+
+test('with an API key there is no token, and one that is left opens nothing', async () => {
+  const first = await startGateway({ servers });
+  const token = operatorOf(first.url);
+  await first.stop();
+  const keyed = await startGateway({
+    servers,
+    folder: first.folder,
+    settings: { api_key: 'the key of the test' },
+  });
+  for (const path of ['/servers', '/inspector/connect'])
+    expect([403, 401]).toContain((await ask(keyed.url + path, { headers: token })).status);
+  expect((await ask(`${keyed.url}/admin/reload`, { method: 'POST', headers: token })).status).toBe(403);
+  await keyed.stop();
+});

@@ -1,0 +1,120 @@
+// The file of the operator token: who can read it, what is replaced, and that nothing of it stays open.
+
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { findOperatorToken, openOperatorToken } from '../../../../actors/state/operator-token.ts';
+import { StateFolderError } from '../../../../actors/state/state-folder-access.ts';
+import { acquireStateLock, listenAddrOfHolder } from '../../../../actors/state/state-lock.ts';
+
+const TOKEN = /^agop_[\w-]{43}$/;
+let folder = '';
+const file = () => join(folder, 'operator-token');
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'actor-gateway-token-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the operator token', () => {
+  test('is made once, for its owner only, and is the same after a restart', () => {
+    const { token, replaced } = openOperatorToken(folder);
+    expect(token).toMatch(TOKEN);
+    expect(replaced).toBeUndefined();
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    expect(openOperatorToken(folder)).toEqual({ token, replaced: undefined });
+    expect(findOperatorToken(folder)).toBe(token);
+    expect(readdirSync(folder)).toEqual(['operator-token']);
+  });
+
+  test('is another one after its file was removed', () => {
+    const { token } = openOperatorToken(folder);
+    rmSync(file());
+    expect(findOperatorToken(folder)).toBeUndefined();
+    expect(openOperatorToken(folder).token).not.toBe(token);
+  });
+
+  test.each([0o640, 0o604, 0o666, 0o620])('is replaced where others have rights on it: %o', (mode) => {
+    const { token } = openOperatorToken(folder);
+    chmodSync(file(), mode);
+    expect(findOperatorToken(folder)).toBeUndefined();
+    const again = openOperatorToken(folder);
+    expect(again.replaced).toBe('other users had rights on it');
+    expect(again.token).not.toBe(token);
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+  });
+
+  test('is no text that somebody has chosen', () => {
+    for (const text of ['', 'x', 'agop_short', `agop_${'a'.repeat(44)}`, `agop_${'a'.repeat(42)}\n\nx`]) {
+      writeFileSync(file(), text, { mode: 0o600 });
+      expect(openOperatorToken(folder).replaced).toBe('it did not contain a token');
+    }
+  });
+
+  test('is never read nor written through a link', () => {
+    const elsewhere = join(folder, 'elsewhere');
+    const chosen = `agop_${'a'.repeat(43)}`;
+    writeFileSync(elsewhere, chosen, { mode: 0o600 });
+    symlinkSync(elsewhere, file());
+    expect(findOperatorToken(folder)).toBeUndefined();
+    const { token, replaced } = openOperatorToken(folder);
+    expect(replaced).toBe('it was a symbolic link');
+    expect(token).not.toBe(chosen);
+    expect(lstatSync(file()).isSymbolicLink()).toBe(false);
+    expect(readFileSync(elsewhere, 'utf8')).toBe(chosen);
+  });
+
+  test('takes the place of a pipe without waiting for its writer', () => {
+    execFileSync('mkfifo', [file()]);
+    expect(openOperatorToken(folder).replaced).toBe('it was no file');
+    expect(findOperatorToken(folder)).toMatch(TOKEN);
+  });
+
+  test('cannot take the place of a folder, which is an error that names the state folder', () => {
+    mkdirSync(file());
+    expect(() => openOperatorToken(folder)).toThrow(StateFolderError);
+    expect(() => openOperatorToken(folder)).toThrow(folder);
+  });
+
+  test('leaves no descriptor open', () => {
+    openOperatorToken(folder);
+    findOperatorToken(folder);
+    const open = readdirSync('/proc/self/fd').flatMap((fd) => {
+      try {
+        return [readlinkSync(`/proc/self/fd/${fd}`)];
+      } catch {
+        return [];
+      }
+    });
+    expect(open.filter((path) => path.startsWith(folder))).toEqual([]);
+  });
+});
+
+describe('the address of the gateway of a state folder', () => {
+  test('is known as long as its process holds the lock, and follows what it says', async () => {
+    expect(listenAddrOfHolder(folder)).toBeUndefined();
+    const lock = await acquireStateLock(folder, { listenAddr: '127.0.0.1:0' });
+    expect(listenAddrOfHolder(folder)).toBe('127.0.0.1:0');
+    lock.recordAddress('127.0.0.1:4711');
+    expect(listenAddrOfHolder(folder)).toBe('127.0.0.1:4711');
+    await expect(acquireStateLock(folder, { listenAddr: '127.0.0.1:1' })).rejects.toThrow('127.0.0.1:4711');
+    await lock.release();
+    expect(listenAddrOfHolder(folder)).toBeUndefined();
+    lock.recordAddress('127.0.0.1:4712');
+    expect(listenAddrOfHolder(folder)).toBeUndefined();
+  });
+});

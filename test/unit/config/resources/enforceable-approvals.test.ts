@@ -1,0 +1,143 @@
+// Approvals that could not be enforced are errors of their files; what guards calls is found in every kind of resource.
+
+import { afterAll, describe, expect, test } from 'vitest';
+import { findCallGuard } from '../../../../config/resources/call-guards.ts';
+import type { LoadResourcesOptions } from '../../../../config/resources/load-resources.ts';
+import { ResourceFolder } from './resource-folder.ts';
+
+const folder = new ResourceFolder();
+afterAll(() => folder.remove());
+
+const resource = (kind: string, name: string, spec: string) =>
+  `apiVersion: example.com/v1\nkind: ${kind}\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
+
+const MODEL = 'model: "ollama:m"';
+const clerk = (more = '') => resource('Agent', 'clerk', `{ ${MODEL}${more} }`);
+const hook = (config: string, commands = '{ /pay: { agent: clerk } }') =>
+  resource('Trigger', 'hook', `{ type: HTTP, config: { ${config} }, commands: ${commands} }`);
+const messenger = (config: string, commands = '{ /pay: { agent: clerk } }') =>
+  resource(
+    'Trigger',
+    'phone',
+    `{ type: BusinessMessenger, config: { phone_number_id: "123", bot_token: t0ken, verify_token: v, ${config} }, commands: ${commands} }`,
+  );
+const INSECURE = 'insecure_allow_unverified: true';
+const GUARDED = '{ /pay: { agent: clerk, requires_approval: true, approvers: [ada] } }';
+
+async function load(documents: readonly string[], options: Partial<LoadResourcesOptions> = {}) {
+  const file = folder.write('all.yaml', documents.join('---\n'));
+  return folder.load({ files: [file], ...options });
+}
+
+/** Errors only, with their places. */
+async function errors(...documents: readonly string[]): Promise<readonly string[]> {
+  const { lines } = await load(documents);
+  return lines.filter((line) => / approvals cannot be enforced: /.test(line));
+}
+
+describe('a trigger that nothing verifies', () => {
+  test('may not have a command that requires approval: who asks is not proven', async () => {
+    const [line, ...more] = await errors(clerk(), hook(INSECURE, GUARDED));
+    expect(more).toEqual([]);
+    expect(line).toMatch(
+      /^all\.yaml:9:\d+: spec\.config\.insecure_allow_unverified: approvals cannot be enforced: command pay requires approval, .*; give the trigger a webhook_secret, or required_headers with a value$/,
+    );
+  });
+
+  test('may have it where something verifies it all the same', async () => {
+    expect(await errors(clerk(), hook(`${INSECURE}, webhook_secret: "0123456789abcdef"`, GUARDED))).toEqual(
+      [],
+    );
+    expect(await errors(clerk(), hook('webhook_secret: "0123456789abcdef"', GUARDED))).toEqual([]);
+    expect(await errors(clerk(), hook(INSECURE))).toEqual([]);
+  });
+
+  test.each([
+    ['approvers of a policy', clerk(', policy: { ask: [pay], approvers: ["49170"] }'), ''],
+    [
+      'approvers of interrupted calls',
+      clerk(', interrupted_calls: ask, policy: { approvers: ["49170"] }'),
+      '',
+    ],
+    ['approvers of the trigger', clerk(', policy: { ask: [pay] }'), ', approval_allowed_users: ["49170"]'],
+    ['people of a channel', clerk(', policy: { ask: [pay], approval_channel: "49170" }'), ''],
+  ])('may not be the way by which %s decide', async (_, agent, config) => {
+    const lines = await errors(agent, messenger(INSECURE + config));
+    expect(lines).toEqual([
+      expect.stringMatching(/agent clerk has to ask, .*; give the trigger an app_secret$/),
+    ]);
+    expect(await errors(agent, messenger(`app_secret: "0123456789abcdef"${config}`))).toEqual([]);
+  });
+
+  test('may not be that for a step of a flow, nor for a channel of its platform that another file names', async () => {
+    const flow = (rules: string) =>
+      resource(
+        'Flow',
+        'deploy',
+        `{ nodes: [{ id: ask, type: Approval, config: { message: ok, ${rules} } }] }`,
+      );
+    const bound = '{ /deploy: { flow: deploy } }';
+    expect(await errors(flow('approvers: ["49170"]'), messenger(INSECURE, bound))).toEqual([
+      expect.stringContaining('flow deploy has to ask'),
+    ]);
+    const channel = 'approval_channel: "businessmessenger/123/49170"';
+    expect(await errors(clerk(), flow(channel), messenger(INSECURE))).toEqual([
+      expect.stringContaining('flow deploy has to ask'),
+    ]);
+    expect(await errors(clerk(), flow('approvers: ["49170"]'), messenger(INSECURE))).toEqual([]);
+  });
+
+  test('may lead to an agent that only the operator can decide about', async () => {
+    expect(await errors(clerk(', policy: { ask: [pay] }'), messenger(INSECURE))).toEqual([]);
+    expect(await errors(clerk(', policy: { ask: [pay], approvers: [ada] }'), hook(INSECURE))).toEqual([]);
+  });
+});
+
+describe('what guards calls', () => {
+  const http = resource('Agent', 'clerk', '{ runtime: { http: { url: "http://127.0.0.1:1" } } }');
+  const manual = (commands: string) =>
+    resource('Trigger', 'ops', `{ type: Manual, config: {}, commands: ${commands} }`);
+  const inline = `{ name: a, spec: { ${MODEL}, policy: { deny: [rm] } } }`;
+
+  test.each([
+    ['nothing', [clerk()], undefined],
+    ['an agent behind a URL', [http], undefined],
+    ['a policy that denies', [clerk(', policy: { deny: [rm] }')], ['agent', 'clerk', 'policy.deny']],
+    ['a policy that asks', [clerk(', policy: { ask: [pay] }')], ['agent', 'clerk', 'policy.ask']],
+    ['interrupted calls', [clerk(', interrupted_calls: ask')], ['agent', 'clerk', 'interrupted_calls: ask']],
+    ['a command', [http, manual(GUARDED)], ['trigger', 'ops', 'requires_approval']],
+    [
+      'an agent that is written in a fleet',
+      [resource('AgentFleet', 'team', `{ agents: [${inline}], coordination: { mode: pipeline } }`)],
+      ['fleet', 'team', 'policy.deny'],
+    ],
+    [
+      'a step in a loop of a flow',
+      [
+        resource(
+          'Flow',
+          'deploy',
+          '{ nodes: [{ id: each, type: Loop, config: { over: "[1]", nodes: [{ id: ask, type: Approval, config: { message: ok, approvers: [ada] } }] } }] }',
+        ),
+      ],
+      ['flow', 'deploy', 'type: Approval'],
+    ],
+  ] as const)('is found in the files: %s', async (_, documents, expected) => {
+    const loaded = await load(documents);
+    expect(loaded.lines.filter((line) => !line.includes('warning: '))).toEqual([]);
+    const guard = findCallGuard(loaded);
+    expect(guard && [guard.kind, guard.name, guard.rule]).toEqual(expected);
+  });
+
+  test('is warned of once, where the gateway has no API key, with its place', async () => {
+    const documents = [clerk(', policy: { ask: [pay] }'), manual(GUARDED)];
+    const warnings = async (hasKey?: boolean) =>
+      (await load(documents, { hasKey })).lines.filter((line) => line.includes('api_key, so approvals'));
+    expect(await warnings(false)).toEqual([
+      expect.stringMatching(
+        /^all\.yaml:4:\d+: warning: spec\.policy: there is no api_key, so approvals and policies \(here policy\.ask\) hold by the operator token/,
+      ),
+    ]);
+    expect([await warnings(true), await warnings()]).toEqual([[], []]);
+  });
+});

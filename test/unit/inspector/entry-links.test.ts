@@ -1,0 +1,57 @@
+// One-time links to the inspector: each opens once, in its time, and only as many are open as are kept.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ENTRY_SECONDS, EntryLinks } from '../../../src/inspector/entry-links.ts';
+
+test('a link opens once', () => {
+  const links = new EntryLinks(() => 0);
+  const path = links.create();
+  expect(EntryLinks.isAt(path)).toBe(true);
+  expect([links.use(path), links.use(path)]).toEqual([true, false]);
+});
+
+test('no other path opens anything', () => {
+  const links = new EntryLinks(() => 0);
+  const path = links.create();
+  for (const other of [
+    '/inspector/enter/',
+    `${path}x`,
+    path.slice(0, -1),
+    path.toUpperCase(),
+    '/inspector/enter/x',
+  ])
+    expect(links.use(other)).toBe(false);
+  expect(links.use(path)).toBe(true);
+});
+
+test('of links made and used in any order each opens once, before it has expired, and while it is among the newest', () => {
+  const step = fc.oneof(
+    fc.constant({ kind: 'create' } as const),
+    fc.record({ kind: fc.constant('use' as const), index: fc.nat(60) }),
+    fc.record({ kind: fc.constant('wait' as const), seconds: fc.nat(200) }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+      let now = 0;
+      const links = new EntryLinks(() => now);
+      const made: { path: string; at: number }[] = [];
+      const open: string[] = [];
+      for (const each of steps) {
+        if (each.kind === 'wait') now += each.seconds * 1000;
+        else if (each.kind === 'create') {
+          const path = links.create();
+          made.push({ path, at: now });
+          open.push(path);
+          if (open.length > 32) open.shift();
+        } else {
+          const link = made[each.index];
+          if (link === undefined) continue;
+          const isOpen = open.includes(link.path) && now < link.at + ENTRY_SECONDS * 1000;
+          expect(links.use(link.path)).toBe(isOpen);
+          if (open.includes(link.path)) open.splice(open.indexOf(link.path), 1);
+        }
+      }
+    }),
+  );
+});
