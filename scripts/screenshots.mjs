@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -131,9 +131,16 @@ async function ready() {
 
 async function open(url, { view, width, height, colorScheme }) {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme });
+  const { path } = await (await asOperator(`${url}/inspector/links`)).json();
+  await page.goto(url + path);
   await page.goto(`${url}/inspector${view}`);
   await page.locator('.row[data-name="wiki"]').waitFor();
   return page;
+}
+
+function asOperator(address) {
+  const token = readFileSync(join(folder, '.gateway', 'operator-token'), 'utf8').trim();
+  return fetch(address, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
 }
 
 /** Half a minute of the day of a gateway. */
@@ -162,7 +169,7 @@ async function work(url) {
   }
   await Promise.all([
     event(url, 'orders', { customer: 'ann' }),
-    fetch(`${url}/triggers/alerts/pause`, { method: 'POST' }),
+    asOperator(`${url}/triggers/alerts/pause`),
   ]);
   await call('files', 'echo');
   await sleep(1_500);

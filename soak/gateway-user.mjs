@@ -3,6 +3,7 @@
 // Seen here: a request that is not answered although nothing was done to the gateway, an answer that cannot be read, and one
 // that tells of a fault of the gateway.
 
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Beyond the longest that anything asked here may take: a server's own time, a start, and a loaded machine. */
@@ -15,9 +16,12 @@ export class GatewayUser {
   journal;
   chanceOf;
   signal;
+  #tokenFile;
 
-  constructor({ url, journal, chanceOf, signal }) {
+  /** `tokenFile` is that of the operator token. */
+  constructor({ url, tokenFile, journal, chanceOf, signal }) {
     this.url = url;
+    this.#tokenFile = tokenFile;
     this.journal = journal;
     this.chanceOf = chanceOf;
     this.signal = signal;
@@ -48,6 +52,13 @@ export class GatewayUser {
     if (status === 500 || values.some((value) => value?.error?.code === INTERNAL_ERROR))
       this.journal.violate('no answer tells of a fault of the gateway', `${request}: ${status} ${beginning}`);
     return { ...answer, values };
+  }
+
+  /** The answer to the operator, as `ask` returns it. The token may be another after a restart. */
+  async askAsOperator(path, init = {}) {
+    const token = await readFile(this.#tokenFile, 'utf8').catch(() => '');
+    const headers = { ...init.headers, authorization: `Bearer ${token.trim()}` };
+    return this.ask(path, { ...init, method: 'POST', headers });
   }
 
   /** Waits, or until the signal. */

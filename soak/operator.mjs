@@ -76,7 +76,7 @@ export class Operator extends GatewayUser {
   }
 
   async post(path) {
-    return this.#valueOf(await this.ask(path, { method: 'POST' }));
+    return this.#valueOf(await this.askAsOperator(path));
   }
 
   #valueOf(answer) {

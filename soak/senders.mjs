@@ -85,7 +85,7 @@ export class Senders extends GatewayUser {
       await this.pause(chance.between(2_000, 8_000));
       const body = JSON.stringify({ text: 'by hand' });
       const headers = { 'content-type': 'application/json' };
-      const answer = await this.ask('/triggers/hand/run', { method: 'POST', body, headers });
+      const answer = await this.askAsOperator('/triggers/hand/run', { body, headers });
       if (answer?.status === 200) this.acknowledged.set(answer.values[0]?.id, 'hand');
     }
   }

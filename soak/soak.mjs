@@ -37,7 +37,7 @@ export async function soak({ minutes, seed, dist, canMount, without, onProgress,
   signal.addEventListener('abort', () => ending.abort(), { once: true });
   // Everybody who waits listens to it.
   setMaxListeners(0, over);
-  const user = { url: gateway.url, journal, chanceOf, signal: over };
+  const user = { url: gateway.url, tokenFile: world.tokenFile, journal, chanceOf, signal: over };
   const senders = new Senders(user);
   const callers = new Callers(user);
   const operator = new Operator({ ...user, agents });

@@ -41,6 +41,10 @@ export class World {
     return join(this.folder, 'gateway.yaml');
   }
 
+  get tokenFile() {
+    return join(this.folder, 'state', 'operator-token');
+  }
+
   async make() {
     this.port = await freePort();
     this.stepClock(0);
