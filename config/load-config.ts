@@ -220,8 +220,7 @@ async function resourceProblems(
   if (['spec', 'platforms', 'providers', 'prices'].some((path) => reader.isFaulty(path))) return [];
   const listen_addr = reader.isFaulty('listen_addr') ? undefined : config.listen_addr;
   const { loadGatewayResources } = await import('./resources/gateway-resources.ts');
-  const api_key = reader.isFaulty('api_key') ? undefined : config.api_key;
-  const settings = { ...config, listen_addr, api_key } as ResourceSettings;
+  const settings = { ...config, listen_addr } as ResourceSettings;
   return (await loadGatewayResources(settings, env, secrets, servers)).problems;
 }
 

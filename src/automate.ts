@@ -61,8 +61,7 @@ async function readResources(options: AutomateOptions): Promise<LoadedResources>
     options.environment(),
     secrets,
     options.servers(),
-    // One unsafe node must not stop the gateway: the node sends nothing and fails.
-    'warning',
+    options.config.api_key !== '',
   );
   options.addSecrets(secrets.list());
   return resources;

@@ -3,7 +3,6 @@
 import type { GatewayConfig } from '../gateway-file/gateway-schema.ts';
 import { parseListenAddr } from '../gateway-file/listen-addr.ts';
 import { usableProviders } from '../gateway-file/providers.ts';
-import type { Problem } from '../reader/problem.ts';
 import type { SecretValues } from '../reader/secret-values.ts';
 import type { Environment } from '../reader/substitute.ts';
 import { type LoadedResources, loadResources } from './load-resources.ts';
@@ -11,20 +10,19 @@ import { type LoadedResources, loadResources } from './load-resources.ts';
 /** `listen_addr` is undefined where it is not known; then nothing is said of loopback. */
 export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'providers' | 'prices'> & {
   readonly listen_addr: string | undefined;
-  /** Undefined where it could not be read. */
-  readonly api_key: string | undefined;
 };
 
 /**
  * Never rejects for what is in the files. `servers` are the ids of the catalog, undefined where it is not known. Keys of providers
- * are among the `secrets` then, those of the usual variables too. `unsafeUrls` is the severity of unsafe urls in flows.
+ * are among the `secrets` then, those of the usual variables too. `hasKey` is given for a gateway that will listen: there an unsafe url of
+ * a flow is a warning, since its node sends nothing and fails.
  */
 export function loadGatewayResources(
-  { spec, platforms, listen_addr, api_key, providers, prices }: ResourceSettings,
+  { spec, platforms, listen_addr, providers, prices }: ResourceSettings,
   env: Environment,
   secrets: SecretValues,
   servers: readonly string[] | undefined,
-  unsafeUrls: Problem['severity'] = 'error',
+  hasKey?: boolean,
 ): Promise<LoadedResources> {
   usableProviders(providers, env, secrets);
   return loadResources({
@@ -34,11 +32,11 @@ export function loadGatewayResources(
     flows: spec.flows.directory,
     env,
     secrets,
-    unsafeUrls,
+    unsafeUrls: hasKey === undefined ? 'error' : 'warning',
     defaultAgent: spec.runtime.default_agent,
     platforms,
     given: { providers, prices, servers },
-    hasKey: api_key === undefined ? undefined : api_key !== '',
+    hasKey,
     listen: listen_addr === undefined ? undefined : parseListenAddr(listen_addr),
   });
 }

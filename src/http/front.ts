@@ -24,7 +24,7 @@ import { BodyBudget } from './body/body-budget.ts';
 import { whenKnown } from './body/unproven-body.ts';
 import { closing } from './closing.ts';
 import { isAtFrontDoor, openFrontDoor } from './front-door.ts';
-import { holderOfKey, Identification, refuse, refuseRpc } from './identification.ts';
+import { holderOfKey, Identification, refuse } from './identification.ts';
 import { listen } from './listener/listen.ts';
 import { Readers } from './listener/readers.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './listener/seam.ts';
@@ -48,9 +48,6 @@ export interface FrontOptions {
 
 /** The paths of triggers; what is there is known where there are some. */
 const OF_TRIGGERS = /^\/(?:triggers|agents|fleets|flows|deliveries|runs|approvals)(?:\/|$)/;
-
-/** The paths of MCP clients, which read errors as JSON-RPC. */
-const JSON_RPC = /^\/(?:mcp|rpc)(?:\/|$)/;
 
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
@@ -371,8 +368,7 @@ export class Front implements Part {
     const access = accessOf(method, route.isOpen === true ? 'read' : route.access);
     const refusal = refusalOf(context.principal, access, this.triggers?.automation.callGuard);
     if (refusal === undefined) return false;
-    if (JSON_RPC.test(context.request.path)) refuseRpc(context, refusal);
-    else refuse(context, refusal);
+    refuse(context, refusal);
     return true;
   }
 }

@@ -2,8 +2,6 @@
 // string (contract, "Authentication"), or by a bearer JSON Web Token, where the configuration names an issuer. Without a key
 // the operator token identifies the operator, and every other sender is admitted as anonymous.
 
-import { errorMessage } from '../../actors/jsonrpc/compose.ts';
-import { rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
 import { bearerToken } from '../../actors/jwt/bearer-token.ts';
 import type { JwtVerifier } from '../../actors/jwt/jwt-verifier.ts';
 import { anonymous, operator, type Principal, type Refusal, type Verdict } from '../../actors/principal.ts';
@@ -47,12 +45,6 @@ export function refuse(context: ExchangeContext, refusal: Refusal): void {
   const headers = headersOf(refused, retryAfterSeconds);
   if (context.isMcp) context.error(status, message, headers);
   else context.json(status, { error: reasonPhrase(status), message }, headers);
-}
-
-/** The same on a JSON-RPC route. */
-export function refuseRpc(context: ExchangeContext, { refused, why, retryAfterSeconds = 1 }: Refusal): void {
-  const error = errorMessage(undefined, rpcCodes.invalidRequest, why);
-  context.message(statusOfRefusal(refused), error, headersOf(refused, retryAfterSeconds));
 }
 
 function headersOf(refused: Refusal['refused'], retryAfterSeconds: number): HeaderList {
