@@ -167,10 +167,7 @@ async function work(url) {
     if (second === 20) calls.push(fetch(`${url}/servers/files/stop`, { method: 'POST' }));
     await Promise.all([...calls, sleep(1_000)]);
   }
-  await Promise.all([
-    event(url, 'orders', { customer: 'ann' }),
-    asOperator(`${url}/triggers/alerts/pause`),
-  ]);
+  await Promise.all([event(url, 'orders', { customer: 'ann' }), asOperator(`${url}/triggers/alerts/pause`)]);
   await call('files', 'echo');
   await sleep(1_500);
 }

@@ -105,7 +105,7 @@ export class Automation implements Part {
   #tallies: ClusterTallies | undefined;
   /** What the boot begins with. */
   #resources: LoadedResources;
-  /** A rule of the loaded files that guards calls, if there is one. */
+  /** First guard of the loaded files, if there is one. */
   callGuard: CallGuard | undefined;
 
   constructor(options: AutomationOptions) {

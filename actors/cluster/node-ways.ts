@@ -28,7 +28,7 @@ export const nodeHeaders = {
   proof: 'x-node-proof',
   /** Epoch of the lease on a server by which the sender believes that it runs there; such a request is of a node, not of a client. */
   epoch: 'x-node-epoch',
-  /** The sender has proven to be the operator, by a token that only its own node knows. */
+  /** The sending node has authenticated the client as the operator. */
   operator: 'x-node-operator',
   /** In an answer: why it is refused before anybody has looked at what is asked. */
   refused: 'x-node-refused',

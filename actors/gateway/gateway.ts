@@ -282,7 +282,7 @@ export class Gateway {
     return this.#inProcess.listTools({ ...options, server });
   }
 
-  /** Records in the state folder the address at which this gateway really listens. */
+  /** Records the actual listen address in the state folder. */
   recordAddress(listenAddr: string): void {
     this.#stateFolder.recordAddress(listenAddr);
   }

@@ -51,7 +51,7 @@ export function* lockSteps(
   }
 }
 
-/** Returns the text that decides who holds the folder; undefined where it was never locked. Throws what the file system throws. */
+/** Returns the text of the deciding lock, if there is one. Throws errors of the file system. */
 export function decidingText(folder: string): string | undefined {
   const highest = highestNumber(folder);
   return highest === 0 ? undefined : readIfThere(lockPath(folder, highest));

@@ -1,9 +1,9 @@
-// The operator token: proves a caller to be the operator where no `api_key` is set. It is a file of the state folder that
-// only the gateway's user can read.
+// The operator token: identifies the operator of a gateway without `api_key`. It is a file in the state folder, readable by
+// the gateway's user only.
 //
-// OT1  a token that another user could have read, written or chosen is never used: a link, another owner, a mode with
-//      rights for others, or other content is replaced by a new token.
-// OT2  the file is closed before anything else runs, and the token is no variable: no child process inherits either.
+// OPT1  a token that another user could have read, written or chosen is never used: a link, another owner, a mode with
+//      rights for others, or other content is replaced with a new token.
+// OPT2  the file is closed before anything else runs, and the token is no variable: no child process inherits either.
 
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { inStateFolder } from './state-folder-access.ts';
 
 export const OPERATOR_TOKEN_FILE = 'operator-token';
 
-/** Tells people and secret scanners what a found text is. */
+/** Recognisable by people and by secret scanners. */
 const PREFIX = 'agop_';
 const TOKEN_BYTES = 32;
 const form = new RegExp(`^${PREFIX}[\\w-]{43}$`);
@@ -21,7 +21,7 @@ const RIGHTS_OF_OTHERS = 0o077;
 
 export interface OperatorToken {
   readonly token: string;
-  /** Reason for which an existing file was replaced. */
+  /** Why an existing file was replaced. */
   readonly replaced: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export function openOperatorToken(stateDir: string): OperatorToken {
   return { token, replaced: found.fault };
 }
 
-/** Returns the token of a state folder; undefined where there is none that can be trusted. */
+/** Returns the trusted token of a state folder, if there is one. */
 export function findOperatorToken(stateDir: string): string | undefined {
   const found = readToken(join(stateDir, OPERATOR_TOKEN_FILE));
   return 'token' in found ? found.token : undefined;

@@ -89,7 +89,7 @@ export class StateFolder {
     }
   }
 
-  /** Records the address at which this gateway really listens, for the commands that look for it. */
+  /** Records the actual listen address, for commands that look up this gateway. */
   recordAddress(listenAddr: string): void {
     this.#lock?.recordAddress(listenAddr);
   }

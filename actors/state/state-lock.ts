@@ -12,7 +12,7 @@ export interface StateLock {
   readonly stateDir: string;
   /** This process, as the lock names it. */
   readonly owner: ProcessIdentity;
-  /** Records the address at which this process really listens. Never throws. */
+  /** Records the actual listen address of this process. Never throws. */
   recordAddress(listenAddr: string): void;
   /** Gives the folder free. Never rejects; a second call does nothing. */
   release(): Promise<void>;
@@ -47,7 +47,7 @@ export async function acquireStateLock(stateDir: string, what: { listenAddr: str
   };
 }
 
-/** Returns the address at which the gateway of a state folder listens; undefined where none is running. */
+/** Returns the listen address of the running gateway of a state folder, if there is one. */
 export function listenAddrOfHolder(stateDir: string): string | undefined {
   try {
     const holder = parseHolder(decidingText(stateDir) ?? '');
@@ -61,7 +61,7 @@ function replaceIfPossible(path: string, text: string): void {
   try {
     replaceFile(path, text);
   } catch {
-    // The disk may be full: the text before stays.
+    // The disk may be full; the previous text stays.
   }
 }
 

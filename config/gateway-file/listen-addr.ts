@@ -24,7 +24,7 @@ export function parseListenAddr(text: string): { host: string; port: number } {
   return { host: plain, port };
 }
 
-/** Joins what `parseListenAddr` has split. */
+/** The inverse of `parseListenAddr`. */
 export function formatListenAddr({ host, port }: { host: string; port: number }): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

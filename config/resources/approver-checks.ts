@@ -1,6 +1,5 @@
-// Who decides about what an agent has to ask, or a step of a flow. The operator of the gateway always may, at the terminal and by
-// HTTP: so nothing that is asked is without anybody, and where there is nobody else that is a warning. (A command that needs an
-// approval names somebody itself: BA1.)
+// Checks the approvers of agents and of flow steps. The operator of the gateway may always decide, at the terminal and by
+// HTTP: a rule without another approver is a warning. (A command that needs an approval names its approvers itself: BA1.)
 
 import { joinPath } from '../reader/field-path.ts';
 import { type ApprovalRules, approversOf } from './approval-rules.ts';

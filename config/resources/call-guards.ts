@@ -1,5 +1,5 @@
-// Finds the rules that guard calls: what has to be approved, and what is denied. While a gateway has one of them, no
-// anonymous sender may call its tools: the call would go past the rule.
+// Finds the rules that guard calls: approvals and denials. While a gateway has such a rule, anonymous senders may not call
+// its tools, since the call would bypass the rule.
 
 import type { Agent } from './agents/agent.ts';
 import type { Fleet } from './fleets/fleet.ts';
@@ -8,7 +8,7 @@ import type { LoadedResources } from './load-resources.ts';
 import type { Target } from './triggers/target.ts';
 import type { Trigger } from './triggers/trigger.ts';
 
-/** One resource, as its file was read. */
+/** A resource after parsing. */
 export interface GuardingResource {
   readonly trigger?: Trigger | undefined;
   readonly agent?: Agent | undefined;
@@ -21,11 +21,11 @@ export interface CallGuard {
   readonly name: string;
   /** The rule in the words of its file. */
   readonly rule: string;
-  /** Field of the file that has the rule, or encloses it. */
+  /** Field of the rule, or its parent. */
   readonly path: string;
 }
 
-/** Returns the first guard of all loaded resources; undefined where nothing is guarded. */
+/** Returns the first guard of the loaded resources, if there is one. */
 export function findCallGuard({ triggers, agents, fleets, flows }: LoadedResources): CallGuard | undefined {
   return (
     firstOf(agents, (agent) => guardOf({ agent })) ??
@@ -35,7 +35,7 @@ export function findCallGuard({ triggers, agents, fleets, flows }: LoadedResourc
   );
 }
 
-/** Returns the guard of one resource, agents that are written in it included. */
+/** Returns the guard of one resource and of its inline agents. */
 export function guardOf({ trigger, agent, fleet, flow }: GuardingResource): CallGuard | undefined {
   if (trigger?.commands.some(({ approval }) => approval !== undefined))
     return { kind: 'trigger', name: trigger.name, rule: 'requires_approval', path: 'spec.commands' };

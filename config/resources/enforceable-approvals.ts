@@ -1,8 +1,8 @@
-// Checks that approvals can be enforced: that only those who may can decide, and that who asks is known.
+// Checks that approvals can be enforced.
 //
-// EA1  an event that nothing proves decides nothing: where an unverified trigger is the way by which an approver would
-//      decide, its file is refused. Any program on this machine could send the decision.
-// EA2  without an API key approvals hold by the operator token, and then for anonymous MCP clients too: a warning says so.
+// EA1  an unverified event decides nothing: a trigger without verification is an error if approvers would decide through
+//      it, because any program on this machine could send the decision.
+// EA2  without an API key, guards require the operator token from MCP clients too; the start logs a warning.
 
 import { type ApprovalRules, approversOf } from './approval-rules.ts';
 import { leadsTo } from './approver-checks.ts';
@@ -36,7 +36,7 @@ export function checkEnforceable(resources: readonly ReadResource[]): void {
   }
 }
 
-/** Reports the first rule that guards calls of a gateway without an API key. */
+/** Reports the first guard of a gateway without an API key. */
 export function warnOfAnonymousClients(resources: readonly ReadResource[]): void {
   for (const each of resources) {
     const guard = guardOf(each);
@@ -50,7 +50,7 @@ export function warnOfAnonymousClients(resources: readonly ReadResource[]): void
   }
 }
 
-/** Returns what approvers could decide by events of the platform of `trigger`. */
+/** Returns a target whose approvers could decide through the platform of `trigger`. */
 function decidedThrough(trigger: Trigger, resources: readonly ReadResource[]): Target | undefined {
   const ofPlatform = resources.filter((each) => each.trigger?.type === trigger.type);
   const hasOwnApprovers = ofPlatform.some((each) => approversOf(each.trigger?.config).length > 0);

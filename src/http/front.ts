@@ -3,8 +3,8 @@
 //
 // FR1  every request passes, in this order: Host and Origin, who asks, route, method, limits; /health only what it must. A
 //     webhook passes nothing but its own checks, the inspector has an access of its own in the place of the key, and a
-//     browser at `/` is led on without one (FRD1). What the sender may do there is decided before the route is asked
-//     (route-access.ts). Who
+//     browser at `/` is led on without one (FRD1). Access is checked before the action runs (route-access.ts).
+//     Who
 //     has to be asked for is waited for; meanwhile nothing of the request is looked at, and its body has a bound (UB1).
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
@@ -62,7 +62,7 @@ export class Front implements Part {
   #listener: Listener | undefined;
   #inspector: Inspector | undefined;
   #key = new ApiKey('');
-  /** '' with an API key, and where it could not be kept. */
+  /** '' with an API key, and on a full disk. */
   #operatorToken = '';
   readonly #links = new EntryLinks();
   #identification = new Identification(this.#key, undefined);
@@ -110,7 +110,7 @@ export class Front implements Part {
     return this.#inspector !== undefined;
   }
 
-  /** Makes a one-time link to the inspector and returns its path; undefined where there is no operator to open it. */
+  /** Creates a one-time link to the inspector and returns its path; undefined without an inspector or an operator. */
   openLink(): string | undefined {
     return this.#inspector === undefined || this.#secret === '' ? undefined : this.#links.create();
   }
@@ -221,7 +221,7 @@ export class Front implements Part {
     return new Identification(this.#key, makeJwtVerifier(auth.jwt));
   }
 
-  /** What the operator proves itself by; '' where it cannot. */
+  /** Secret of the operator; '' if there is none. */
   get #secret(): string {
     return this.gateway.config.api_key === '' ? this.#operatorToken : this.gateway.config.api_key;
   }
@@ -322,7 +322,7 @@ export class Front implements Part {
     const { path } = context.request;
     const found = this.triggers?.routeAt(path);
     if (found !== undefined) {
-      // Any other method is answered by the route, which has none but its own.
+      // The route itself answers other methods with 405.
       const { method } = context.request;
       const isRefused = method === found.route.method && this.#isRefused(context, method);
       return isRefused ? undefined : this.triggers?.answer(context, found);
@@ -359,7 +359,7 @@ export class Front implements Part {
     return this.#isRefused(context, method, route) ? undefined : action(this.#shared, context, route.id);
   }
 
-  /** Whether the sender may not do this, which is answered then. */
+  /** Refuses the request if its sender lacks the access; true when it was refused. */
   #isRefused(
     context: ExchangeContext,
     method: string,

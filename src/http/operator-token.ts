@@ -1,13 +1,10 @@
-// The operator token of a gateway that listens: taken from the state folder, whose lock the gateway holds by then.
+// Opens the operator token of a listening gateway. The gateway already holds the lock of the state folder.
 
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import { openOperatorToken } from '../../actors/state/operator-token.ts';
 import { StateFolderError } from '../../actors/state/state-folder-access.ts';
 
-/**
- * Returns the token; '' where an API key proves the operator, and where the disk has no room for the file: then nothing
- * proves it. Throws StateFolderError.
- */
+/** Returns the token; '' with an API key, and on a full disk, where operator requests are refused. Throws StateFolderError. */
 export function operatorTokenOf({ config, log, redactor }: Gateway): string {
   if (config.api_key !== '') return '';
   try {

@@ -24,7 +24,7 @@ type Action = (
 
 export interface Route {
   readonly methods: ReadonlyMap<string, Action>;
-  /** Of all its methods; without it reading is open to everyone, and the rest needs the operator. */
+  /** Access for all methods. Default: `read` for GET and HEAD, `operator` otherwise. */
   readonly access?: RouteAccess | undefined;
   /** Needs neither key nor Host check. */
   readonly isOpen?: boolean;
@@ -157,7 +157,7 @@ const stopMethods = byMethod({
   }),
 });
 
-/** By the shape of the path, `*` for the segment that is a name. A client starts and ends servers by its calls as well. */
+/** By path shape; `*` is a name. Clients start servers by calling them, so start and stop have the same access. */
 export const namedRoutes: ReadonlyMap<string, Route> = new Map(
   Object.entries<Route>({
     '/mcp/*': mcpRoute,

@@ -1,5 +1,5 @@
-// Access to the inspector. The operator proves itself by the API key, or without one by the operator token: in a header as
-// everywhere, or by a cookie that the key form or a one-time link has set. Without a key anyone else may watch.
+// Access to the inspector. The operator authenticates with the API key, or without one with the operator token: in a header,
+// or with a cookie from the key form or a one-time link. Without a key every other sender may watch.
 //
 // IA1  the cookie is no key: it is good for the inspector alone, until its time is up or the key is another. It is made of
 //      both, so that it outlives a restart and nothing has to be kept.
@@ -7,7 +7,7 @@
 //      Origin has been checked before (origin-guard.ts).
 // IA3  a page is taken for one of ours when it was served from the address it posts to and shows the cookie, which a browser
 //      gives to no other host name: a page that DNS rebinding has brought here has none. The form has none yet; it shows the key.
-// IA4  watching changes nothing: every other request needs the operator.
+// IA4  watching is read-only; every other request needs the operator.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ApiKey } from '../http/api-key.ts';
@@ -25,9 +25,9 @@ export function isInspector(path: string): boolean {
 }
 
 export interface InspectorAccessOptions {
-  /** The API key, or the operator token; '' where there is neither, and then there is no operator. */
+  /** The API key or the operator token; '' if there is neither. */
   readonly secret: string;
-  /** Whether anyone may watch. */
+  /** Whether every sender may watch. */
   readonly isOpen: boolean;
   /** Returns epoch milliseconds. */
   readonly now?: () => number;
@@ -51,7 +51,7 @@ export class InspectorAccess {
     return this.#isOpen || this.isOperator(context);
   }
 
-  /** Whether the operator has sent the request. */
+  /** Whether the request is from the operator. */
   isOperator({ request: { headers } }: ExchangeContext): boolean {
     return this.#key.isIn(headers) || this.#isValid(cookieIn(headers.cookie));
   }
@@ -63,7 +63,7 @@ export class InspectorAccess {
     return (method === 'POST' && path === FORM_PATH) || this.#isValid(cookieIn(headers.cookie));
   }
 
-  /** The Set-Cookie value for a sender of the right key; undefined for a wrong one. */
+  /** The Set-Cookie value for the right key; undefined for a wrong one. */
   cookieFor(key: string): string | undefined {
     return this.#key.isRight(key) ? this.operatorCookie() : undefined;
   }

@@ -1,8 +1,8 @@
-// One-time links to the inspector: whoever opens one gets the operator's cookie. The operator's own commands print them,
-// so that nobody has to type a token into a page.
+// One-time links to the inspector: opening a link sets the operator's cookie. The CLI and the start banner print them, so
+// that no token has to be typed into a page.
 //
-// EL1  a link works once, and for a few minutes: it is of no use to a later reader of a terminal or of a history.
-// EL2  a bounded number of links is open at a time; the oldest gives way.
+// EL1  a link works once and expires after ENTRY_SECONDS, so it is useless to a later reader of a terminal or a history.
+// EL2  the number of open links is bounded; the oldest is dropped.
 
 import { hash, randomBytes } from 'node:crypto';
 import { forgetOldest } from '../../actors/forget-oldest.ts';
@@ -14,7 +14,7 @@ const PATH = '/inspector/enter/';
 
 export class EntryLinks {
   readonly #now: () => number;
-  /** When each ends, by the digest of its code. */
+  /** Expiry by the digest of the code. */
   readonly #open = new Map<string, number>();
 
   /** `now` returns epoch milliseconds. */
@@ -22,7 +22,7 @@ export class EntryLinks {
     this.#now = now;
   }
 
-  /** Makes a link and returns its path. */
+  /** Creates a link and returns its path. */
   create(): string {
     const code = randomBytes(CODE_BYTES).toString('base64url');
     this.#open.set(digest(code), this.#now() + ENTRY_SECONDS * 1000);
@@ -30,12 +30,12 @@ export class EntryLinks {
     return `${PATH}${code}`;
   }
 
-  /** Whether a path is that of a link, open or not. */
+  /** Whether a path has the form of a link. */
   static isAt(path: string): boolean {
     return path.startsWith(PATH);
   }
 
-  /** Uses up the link at a path; true when it was open. */
+  /** Consumes the link at a path; true if it was open. */
   use(path: string): boolean {
     const key = digest(path.slice(PATH.length));
     const until = this.#open.get(key);

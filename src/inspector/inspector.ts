@@ -20,7 +20,7 @@
 //        /inspector/deliveries/ID/replay, …/discard, /inspector/approvals/ID/approve, …/deny, and /inspector/reload, with inspector.commands only
 //
 // IN1  where a key is needed nothing is served without it but the form that asks for it and what that is made of.
-// IN2  every request that is not read needs the operator (IA4).
+// INP2  every request that is not read needs the operator (IA4).
 
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
@@ -48,9 +48,9 @@ import { ToolRoutes } from './tools/tool-routes.ts';
 
 const MAX_DELIVERIES = 50;
 
-const NOT_THE_OPERATOR = `only watching is open to everyone here; open the link that the command inspector prints, or ${OPERATOR_PROOF}`;
+const NOT_THE_OPERATOR = `only watching is open to everyone here; open the link from the command inspector, or ${OPERATOR_PROOF}`;
 
-/** The page for a watcher, where the operator has commands: it offers none, and says how the operator gets in. */
+/** The page for a watcher: without commands, and with a hint how to authenticate. */
 const asWatched = (html: string) => html.replace('<body>', '<body data-access="watch">');
 
 /** What the form that asks for the key is made of, besides itself. */
@@ -165,9 +165,9 @@ export class Inspector {
     this.#watchers.close();
   }
 
-  /** Leads to the page: with the operator's cookie where the link was open, otherwise as any other sender. */
+  /** Redirects to the page, with the operator's cookie if the link was open. */
   #enter({ request, reply }: ExchangeContext): void {
-    // Programs that look at a link before a person opens it ask by HEAD.
+    // Link previews use HEAD and must not consume the link.
     const isOpen = request.method === 'GET' && this.#links.use(request.path);
     const cookie: HeaderList = isOpen ? [['set-cookie', this.#access.operatorCookie()]] : [];
     reply.send(303, [...securityHeaders, ...cookie, ['location', '/inspector']]);

@@ -53,7 +53,7 @@ export function readConfig(
   return config;
 }
 
-/** Whether the trigger is of a type that has a proof of its senders, and has none. */
+/** Whether the trigger could verify its senders and does not. */
 export function isUnverified(
   reader: SchemaReader,
   config: object | undefined,

@@ -1,7 +1,7 @@
-// The operator token as the key of a command. It is taken from the state folder of the gateway that the command is for.
+// Uses the operator token as the key of a command, from the state folder of the target gateway.
 //
-// OK1  the token goes to its own gateway alone: over loopback, while the process that holds the lock of the state folder
-//      lives, and only to the address that the lock names. Another program at that address could keep the token.
+// OK1  the token is sent to its own gateway only: over loopback, while the holder of the state lock is alive, and to the
+//      address recorded in the lock. Any other listener could keep the token.
 
 import { join } from 'node:path';
 import { findOperatorToken, OPERATOR_TOKEN_FILE } from '../../../actors/state/operator-token.ts';
@@ -9,7 +9,7 @@ import { listenAddrOfHolder } from '../../../actors/state/state-lock.ts';
 import { isLoopback, parseListenAddr, urlOf } from '../../../config/gateway-file/listen-addr.ts';
 import type { Target } from './api-client.ts';
 
-/** Returns the token as a key for a request to `url`; undefined where the gateway of the folder is not there. */
+/** Returns the token as a key for `url`; undefined if the gateway of the folder does not listen there. */
 export function findOperatorKey(url: URL, stateDir: string): Target['key'] {
   if (url.protocol !== 'http:' || !isLoopback(url.hostname)) return undefined;
   const listenAddr = listenAddrOfHolder(stateDir);
@@ -18,7 +18,7 @@ export function findOperatorKey(url: URL, stateDir: string): Target['key'] {
   return value === undefined ? undefined : { value, source: join(stateDir, OPERATOR_TOKEN_FILE) };
 }
 
-/** Another name of this machine may lead to another program: [::1] beside 127.0.0.1. */
+/** Compares exactly: [::1] and 127.0.0.1 may be different listeners. */
 function isAt(url: URL, listenAddr: string): boolean {
   return url.origin === new URL(urlOf(parseListenAddr(listenAddr))).origin;
 }

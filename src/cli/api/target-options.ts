@@ -1,4 +1,4 @@
-// The gateway that a command is for, and the key for it: the options that all commands for a running gateway share.
+// Target of a command: the address of a running gateway and the key for it.
 // Without a key the operator token of the gateway's state folder is used (operator-key.ts).
 //
 // The key is never an argument: whoever may list the processes of the machine would see it (A9). The file of --config
@@ -76,7 +76,7 @@ export function refuseBareKey(command: Command): void {
   );
 }
 
-/** Where a gateway keeps its state, relative to its file. */
+/** Default `state_dir`, relative to the gateway file. */
 const USUAL_STATE_DIR = '.gateway';
 
 /** Throws UsageError for an address or a file that cannot be used. */
@@ -89,7 +89,7 @@ export async function readTarget(written: TargetOptions, env: NodeJS.ProcessEnv)
   const read =
     file === undefined ? undefined : await readGatewayFile(file, environment, config !== undefined);
   const url = readUrl(text ?? read?.url ?? DEFAULT_URL);
-  // The variables beside a file belong to the gateway of that file.
+  // The .env file belongs to the gateway of the file beside it.
   const key = readKey(apiKeyFile, text === undefined ? environment : env);
   return {
     url,
@@ -98,7 +98,7 @@ export async function readTarget(written: TargetOptions, env: NodeJS.ProcessEnv)
   };
 }
 
-/** A file that was not named may lack an address. */
+/** The default file may lack an address. */
 function sourceOf(config: string | undefined, read: GatewayFile | undefined): string {
   if (read === undefined) return 'the default';
   const name = config ?? `./${USUAL_CONFIG}`;
@@ -145,12 +145,12 @@ function firstLine(file: string): string {
 }
 
 interface GatewayFile {
-  /** Undefined where the file has no usable address. */
+  /** Undefined without a usable address. */
   readonly url: string | undefined;
   readonly stateDir: string;
 }
 
-/** Throws UsageError for a file without an address, where it was named for that. */
+/** Throws UsageError for a named file without an address. */
 async function readGatewayFile(path: string, env: Environment, isNamed: boolean): Promise<GatewayFile> {
   const source = await readSourceFile(resolve(path));
   if (!(source instanceof SourceFile)) {

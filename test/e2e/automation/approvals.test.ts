@@ -112,7 +112,13 @@ describe('over HTTP', () => {
       const line = gateway
         .logs()
         .find(({ msg, approval }) => msg === 'an approval is decided' && approval === id);
-      expect(line).toMatchObject({ run, by: '@ben', via: 'api', operator: 'operator:token', state: 'denied' });
+      expect(line).toMatchObject({
+        run,
+        by: '@ben',
+        via: 'api',
+        operator: 'operator:token',
+        state: 'denied',
+      });
     });
     expect(await ended(run)).toMatchObject({ answer: 'Denied by @ben: not now' });
     expect(timesDone('two')).toBe(0);
