@@ -1,9 +1,9 @@
 // The operator token: identifies the operator of a gateway without `api_key`. It is a file in the state folder, readable by
 // the gateway's user only.
 //
-// OPT1  a token that another user could have read, written or chosen is never used: a link, another owner, a mode with
-//      rights for others, or other content is replaced with a new token.
-// OPT2  the file is closed before anything else runs, and the token is no variable: no child process inherits either.
+// - a token that another user could have read, written or chosen is never used: a link, another owner, a mode with
+//   rights for others, or other content is replaced with a new token.
+// - the file is closed before anything else runs, and the token is no variable: no child process inherits either.
 
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';

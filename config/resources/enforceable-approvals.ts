@@ -1,8 +1,8 @@
 // Checks that approvals can be enforced.
 //
-// EA1  an unverified event decides nothing: a trigger without verification is an error if approvers would decide through
-//      it, because any program on this machine could send the decision.
-// EA2  without an API key, guards require the operator token from MCP clients too; the start logs a warning.
+// - an unverified event decides nothing: a trigger without verification is an error if approvers would decide through
+//   it, because any program on this machine could send the decision.
+// - without an API key, guards require the operator token from MCP clients too; the start logs a warning.
 
 import { type ApprovalRules, approversOf } from './approval-rules.ts';
 import { leadsTo } from './approver-checks.ts';

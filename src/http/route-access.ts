@@ -1,8 +1,8 @@
 // Access control for anonymous senders. Without an API key every local program is anonymous, including tools that can send
 // requests.
 //
-// RAC1  a request that is not a read needs the operator, unless its route declares `client` access.
-// RAC2  while a loaded file guards calls, anonymous clients are refused, so that no address bypasses a policy.
+// - a request that is not a read needs the operator, unless its route declares `client` access.
+// - while a loaded file guards calls, anonymous clients are refused, so that no address bypasses a policy.
 
 import type { Principal, Refusal } from '../../actors/principal.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';

@@ -1,8 +1,8 @@
 // One-time links to the inspector: opening a link sets the operator's cookie. The CLI and the start banner print them, so
 // that no token has to be typed into a page.
 //
-// EL1  a link works once and expires after ENTRY_SECONDS, so it is useless to a later reader of a terminal or a history.
-// EL2  the number of open links is bounded; the oldest is dropped.
+// - a link works once and expires after ENTRY_SECONDS, so it is useless to a later reader of a terminal or a history.
+// - the number of open links is bounded; the oldest is dropped.
 
 import { hash, randomBytes } from 'node:crypto';
 import { forgetOldest } from '../../actors/forget-oldest.ts';

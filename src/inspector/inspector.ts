@@ -20,7 +20,7 @@
 //        /inspector/deliveries/ID/replay, …/discard, /inspector/approvals/ID/approve, …/deny, and /inspector/reload, with inspector.commands only
 //
 // IN1  where a key is needed nothing is served without it but the form that asks for it and what that is made of.
-// INP2  every request that is not read needs the operator (IA4).
+// Every request that is not a read needs the operator (IA4).
 
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';

@@ -2,7 +2,7 @@
 // nodes alone may say.
 //
 // FH1  nothing that a client sends looks like the word of a node.
-// FH2  the operator token is not forwarded; the receiving node sends `x-node-operator` instead.
+// The operator token is not forwarded; the receiving node sends `x-node-operator` instead.
 
 import { NODE_HEADER_PREFIX, type NodeWay, nodeHeaders } from '../../../actors/cluster/node-ways.ts';
 import type { ResponseHead } from '../../../actors/upstream/http/response-head.ts';
