@@ -182,14 +182,14 @@ test('there are examples for remote servers, for the file of a desktop client, f
 });
 
 const variables = {
-  SEARCH_TOKEN: 'a-token',
-  TICKETS_KEY: 'a-key',
+  SEARCH_TOKEN: 'a-token-of-ours',
+  TICKETS_KEY: 'a-key-of-ours',
   WEBHOOK_SECRET: 'a-secret',
   BOT_TOKEN: '1:a-token',
-  COMMUNITY_BOT_TOKEN: 'a-token',
+  COMMUNITY_BOT_TOKEN: 'a-token-of-ours',
   COMMUNITY_APPLICATION_ID: '1457469483726668048',
   COMMUNITY_PUBLIC_KEY: 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
-  BUSINESS_ACCESS_TOKEN: 'a-token',
+  BUSINESS_ACCESS_TOKEN: 'a-token-of-ours',
   BUSINESS_PHONE_NUMBER_ID: '106540352242922',
   BUSINESS_VERIFY_TOKEN: 'a-token-of-our-own',
   BUSINESS_APP_SECRET: 'a-secret',
@@ -201,11 +201,11 @@ const variables = {
   TRACKER_WEBHOOK_SECRET: 'a-secret',
   TRACKER_URL: 'https://example.atlassian.net',
   TRACKER_EMAIL: 'agent@example.com',
-  TRACKER_API_TOKEN: 'a-token',
+  TRACKER_API_TOKEN: 'a-token-of-ours',
   INCIDENT_WEBHOOK_SECRET: 'a-secret',
-  INCIDENT_API_KEY: 'a-key',
+  INCIDENT_API_KEY: 'a-key-of-ours',
   INCIDENT_EMAIL: 'oncall-bot@example.com',
-  GEMINI_API_KEY: 'a-key',
+  GEMINI_API_KEY: 'a-key-of-ours',
 };
 
 function checked(name: string, more: Readonly<Record<string, string>> = {}) {

@@ -179,7 +179,7 @@ describe('clients of MCP', () => {
     const ping = message('ping');
     for (const path of addresses) {
       const { status, json } = await post(path, { 'x-mcp-server': 'curious', ...anonymously }, ping);
-      const words = path.startsWith('/servers') ? json.message : json.error.message;
+      const words = path.startsWith('/mcp') ? json.error.message : json.message;
       expect([path, status]).toEqual([path, 401]);
       expect(words).toMatch(
         /^agent clerk guards calls \(policy\.deny\).*operator-token in state_dir.*set api_key/,
