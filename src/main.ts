@@ -226,7 +226,7 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
   }
   const { address, kind } = front;
   if (address !== undefined && hasReader()) {
-    // Most gateways have nobody who looks at their start. A link is for a person alone, and for no file of a log.
+    // Links are for terminals only: a log file would keep them.
     const isTerminal = process.stdout.isTTY || process.stderr.isTTY;
     const { banner } = await import('./cli/views/banner.ts');
     const { reachingCommand } = await import('./cli/reaching-command.ts');

@@ -52,7 +52,7 @@ export interface LoadResourcesOptions {
   readonly platforms?: Platforms | undefined;
   /** What the gateway has for agents with models; as far as it is not known, nothing is said of it. */
   readonly given?: GivenToAgents | undefined;
-  /** Whether the gateway that uses the files has an API key; undefined where files are only judged. */
+  /** True if the gateway has an API key; undefined if the files are only validated. */
   readonly hasKey?: boolean | undefined;
   /** Where the gateway listens; without it nothing is said of loopback. */
   readonly listen?: ListenAddress | undefined;

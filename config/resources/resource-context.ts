@@ -46,7 +46,7 @@ export interface ReadResource {
   readonly inline?: readonly ReadResource[];
   /** Who is to answer, as a trigger names them. */
   readonly references?: readonly TargetReference[];
-  /** Whether the trigger accepts events without verification. */
+  /** True if the trigger accepts events without verification. */
   readonly isUnverified?: boolean;
   /** Where servers stand that an agent names. */
   readonly servers?: readonly PlacedServer[];

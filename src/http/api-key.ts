@@ -16,7 +16,7 @@ export class ApiKey {
     return this.#digest !== undefined;
   }
 
-  /** Whether these headers contain the key. */
+  /** Returns true if these headers contain the key. */
   isIn(headers: Readonly<Record<string, string>>): boolean {
     if (headers.authorization === undefined && headers['x-api-key'] === undefined) return false;
     return credentialsIn(headers).some((key) => this.isRight(key));

@@ -27,7 +27,7 @@ export function isInspector(path: string): boolean {
 export interface InspectorAccessOptions {
   /** The API key or the operator token; '' if there is neither. */
   readonly secret: string;
-  /** Whether every sender may watch. */
+  /** True if every sender may watch. */
   readonly isOpen: boolean;
   /** Returns epoch milliseconds. */
   readonly now?: () => number;
@@ -46,12 +46,12 @@ export class InspectorAccess {
     this.#now = now;
   }
 
-  /** Whether the request may watch. */
+  /** Returns true if the request may watch. */
   isAdmitted(context: ExchangeContext): boolean {
     return this.#isOpen || this.isOperator(context);
   }
 
-  /** Whether the request is from the operator. */
+  /** Returns true if the request is from the operator. */
   isOperator({ request: { headers } }: ExchangeContext): boolean {
     return this.#key.isIn(headers) || this.#isValid(cookieIn(headers.cookie));
   }

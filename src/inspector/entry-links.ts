@@ -30,7 +30,7 @@ export class EntryLinks {
     return `${PATH}${code}`;
   }
 
-  /** Whether a path has the form of a link. */
+  /** Returns true if the path has the form of a link. */
   static isAt(path: string): boolean {
     return path.startsWith(PATH);
   }

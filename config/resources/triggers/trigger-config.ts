@@ -53,7 +53,7 @@ export function readConfig(
   return config;
 }
 
-/** Whether the trigger could verify its senders and does not. */
+/** Returns true if a trigger skips a verification that its type supports. */
 export function isUnverified(
   reader: SchemaReader,
   config: object | undefined,

@@ -6,10 +6,10 @@ import type { Totals } from '../wire/feed-wire.ts';
 /** Prints a link with the operator's cookie. */
 export const ENTRY_COMMAND = 'actor-gateway inspector';
 
-/** Whether the page lacks the operator's cookie. */
+/** True if the page lacks the operator's cookie. */
 export const isWatching = (): boolean => document.body.dataset.access === 'watch';
 
-/** Whether the page offers commands. */
+/** True if the page offers commands. */
 export const mayAct = (totals: Totals | null): boolean => totals?.commands === true && !isWatching();
 
 /** Returns the step that enables an action such as `decide`. */

@@ -1,4 +1,4 @@
-// The head of a request that is passed on to another node: what it tells of the operator, and what clients cannot tell.
+// The head of a request that is forwarded to another node: it identifies the operator, and clients cannot set that header.
 
 import { expect, test } from 'vitest';
 import type { NodeWay } from '../../../../actors/cluster/node-ways.ts';
