@@ -154,7 +154,7 @@ export class InternalError extends GatewayError {
   override readonly rpcCode = -32603;
 }
 
-/** Overlapping edits of a message, an internal fault. The message was not sent. */
+/** Overlapping edits in one message, an internal fault. The message was not sent. */
 export class EditConflictError extends GatewayError {
   readonly code = 'ERR_EDIT_CONFLICT';
   override readonly rpcCode = -32603;

@@ -24,7 +24,7 @@ export type Verdict = Principal | Refusal;
 
 export const anonymous: Principal = { kind: 'anonymous', name: 'anonymous' };
 
-/** The sender of the operator token, in a gateway without an API key. */
+/** The sender of the operator token, if the gateway has no API key. */
 export const operator: Principal = { kind: 'operator', name: 'token' };
 
 export function isRefusal<T extends object>(verdict: T | Refusal): verdict is Refusal {

@@ -1,6 +1,6 @@
-// Redacts credentials in text (A9). Messages of the gateway are redacted with all configured credentials, errors of a server only
-// with the server's credentials: redaction must not confirm a client's guess about another server.
-// Credentials match in plain, JSON and URL spelling. config/credentials selects them. Overlapping matches are merged, so that no
+// Redacts credentials in text (A9). Gateway messages are redacted with every configured credential, server errors only
+// with the server's credentials: redaction must not confirm a client's guess about other servers.
+// Credentials match in plain, JSON and URL spelling. config/credentials selects them. Overlapping matches are merged, so no
 // part of the second match remains visible.
 
 import { MIN_CREDENTIAL_LENGTH } from '../config/credentials/plain-values.ts';

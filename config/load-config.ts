@@ -135,7 +135,7 @@ export async function loadConfig(
 
 /**
  * What a server inherits by name and only `.env` has stands among its own variables: a process gets no more of the file than is
- * named, and a reload that finds another value is a change of the server. Inherited credentials belong to the server.
+ * named, and a reload with a changed value changes the server. Inherited credentials count as the server's.
  */
 function withInherited(
   { servers }: Catalog,

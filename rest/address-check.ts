@@ -1,5 +1,5 @@
 // Checks addresses of destinations from outside, such as links in pages and urls in responses. Names are useless for a check, since
-// they can resolve to another machine a second later.
+// they can resolve to a different machine a second later.
 //
 // 1. Public unicast addresses are allowed, and unknown ranges are not.
 // 2. A mapped or NAT64 address is checked as the IPv4 address in it. Obsolete forms are refused (6to4, Teredo, compatible).
@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<string, string>> = {
   broadcast: 'the broadcast address',
 };
 
-/** Returns the reason to refuse `address`, phrased to follow "is"; undefined for an allowed address. */
+/** Returns the reason to refuse `address`, phrased to follow "is"; undefined if allowed. */
 export function refusalOf(address: string): string | undefined {
   let parsed: ipaddr.IPv4 | ipaddr.IPv6;
   try {

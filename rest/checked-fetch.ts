@@ -1,4 +1,4 @@
-// A `fetch` for urls from outside: it connects only to addresses that pass a check.
+// A `fetch` for urls from outside: it connects to checked addresses only.
 //
 // FET1  a request resolves the host name once, checks every address, and connects to a checked address, so DNS rebinding has no
 //       effect.
@@ -58,7 +58,7 @@ function exchange(
       ...{ method, signal, lookup, agent: false },
       headers: { 'accept-encoding': 'identity', ...Object.fromEntries(headers) },
     });
-    // The request is written once the connection stands, which may take long.
+    // The request is written once the connection stands, which can be late.
     request.on('socket', (socket) =>
       socket.once('connect', endWhatIsOver).once('secureConnect', endWhatIsOver),
     );

@@ -1,7 +1,7 @@
 // Resolves and checks destinations of connections.
 //
 // A name is resolved once, every address is checked, and the connection uses only these addresses. One forbidden address makes
-// the name forbidden, since DNS rebinding starts with such a name.
+// the name forbidden, since DNS rebinding starts like this.
 
 import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -10,7 +10,7 @@ import { isBlockedPort } from './blocked-ports.ts';
 
 const LOOKUP_MS = 10_000;
 
-/** Returns the reason to refuse an address, phrased to follow "is"; undefined for an allowed address. */
+/** Returns the reason to refuse an address, phrased to follow "is"; undefined if allowed. */
 export type Refusal = (address: string) => string | undefined;
 
 /** All addresses of a name. */

@@ -18,7 +18,7 @@ export class GatewayUser {
   signal;
   #tokenFile;
 
-  /** `tokenFile` is that of the operator token. */
+  /** `tokenFile` contains the operator token. */
   constructor({ url, tokenFile, journal, chanceOf, signal }) {
     this.url = url;
     this.#tokenFile = tokenFile;
@@ -54,7 +54,7 @@ export class GatewayUser {
     return { ...answer, values };
   }
 
-  /** The answer to the operator, as `ask` returns it. The token may be another after a restart. */
+  /** The answer to the operator, as `ask` returns it. A restart can change the token. */
   async askAsOperator(path, init = {}) {
     const token = await readFile(this.#tokenFile, 'utf8').catch(() => '');
     const headers = { ...init.headers, authorization: `Bearer ${token.trim()}` };

@@ -12,7 +12,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** Undefined for one that could not be called. */
 export function foundTool(server: string, tool: Tool): FoundTool | undefined {
   const { name } = tool;
-  // The journal replaces halves of surrogate pairs, and the changed name would not reach the tool.
+  // The journal replaces halves of surrogate pairs, and the tool is unreachable under the changed name.
   if (typeof name !== 'string' || name === '' || !name.isWellFormed()) return undefined;
   const { description, title, inputSchema, annotations } = validMembers(tool);
   const schema = isObject(inputSchema) ? inputSchema : {};

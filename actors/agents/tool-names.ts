@@ -1,8 +1,8 @@
-// Names of tools for a model: a unique tool keeps its own name, any other has the name used at /mcp
+// Tool names for models: a unique tool has its own name, the others have their names at /mcp
 // (client/aggregate/tool-names.ts). Some providers want a letter or `_` first.
 //
-// ATN1  every tool has a name that all providers accept, and no two have the same.
-// ATN2  `server__tool` is that tool's name or unused: a tool name that contains `__` always has the server id as its prefix.
+// ATN1  every tool has a unique name that all providers accept.
+// ATN2  `server__tool` is that tool's name or unused: a tool name that contains `__` always starts with the server id.
 // ATN3  the names do not depend on the order of the tools.
 
 import { isReservedName, MergedNames } from '../client/aggregate/tool-names.ts';
@@ -14,7 +14,7 @@ interface NamedTool {
 
 const accepted = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/** Returns the names in the order of `tools`, which differ in server or tool. `servers` are all servers of the agent. */
+/** Returns the names in the order of `tools`, which differ in server or tool. `servers` is the agent's full server list. */
 export function toolNames(tools: readonly NamedTool[], servers: Iterable<string>): readonly string[] {
   const byServer = new Map<string, string[]>();
   const counts = new Map<string, number>();

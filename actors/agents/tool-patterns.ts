@@ -1,5 +1,5 @@
-// Tool patterns in an agent file (`tools`, `policy`). SERVER/TOOL and SERVER__TOOL, with a server of the agent, match tools of that
-// server only; any other pattern matches tool names on all servers.
+// Tool patterns in an agent file (`tools`, `policy`). SERVER/TOOL and SERVER__TOOL, with a server of the agent, match tools of this
+// server only; other patterns match tool names on all servers.
 
 import { MergedNames } from '../client/aggregate/tool-names.ts';
 
@@ -10,7 +10,7 @@ export interface ToolPatterns {
   readonly placed: readonly string[];
 }
 
-/** Splits patterns into those for tool names and those for server and tool. `servers` are all servers of the agent. */
+/** Splits patterns by form: tool name, or server and tool. `servers` is the agent's full server list. */
 export function toolPatterns(patterns: readonly string[], servers: Iterable<string>): ToolPatterns {
   const names = new MergedNames(servers);
   const bare: string[] = [];

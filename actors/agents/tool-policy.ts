@@ -1,4 +1,4 @@
-// Compiles the lists of a policy. Patterns are read as in an agent's `tools` (tool-patterns.ts).
+// Compiles policy lists. Patterns have the syntax of an agent's `tools` (tool-patterns.ts).
 
 import type { ToolPolicy } from '../../config/resources/agents/model-runtime.ts';
 import { compileGlobs } from '../../globs/glob.ts';
@@ -9,7 +9,7 @@ import { toolPatterns } from './tool-patterns.ts';
 /** Stand for the hints of a server. */
 const HINTS: readonly string[] = ['destructive', 'readonly'];
 
-/** Returns the verdict of a policy on each tool. `servers` are all servers of the agent. */
+/** Returns the policy verdict on each tool. `servers` is the agent's full server list. */
 export function policyOf(
   { deny, ask }: ToolPolicy,
   servers: readonly string[],

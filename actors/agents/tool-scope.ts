@@ -1,4 +1,4 @@
-// Tools that an agent sees of its servers: `tools: { allow, deny }` of each server, then the patterns of the agent (tool-patterns.ts).
+// Tools visible to an agent: `tools: { allow, deny }` per server, then the agent's patterns (tool-patterns.ts).
 
 import type { AgentServer } from '../../config/resources/agents/model-runtime.ts';
 import { loadToolFilters, toolFilter } from '../client/aggregate/tool-filter.ts';

@@ -105,7 +105,7 @@ export class Automation implements Part {
   #tallies: ClusterTallies | undefined;
   /** What the boot begins with. */
   #resources: LoadedResources;
-  /** First guard of the loaded files, if there is one. */
+  /** First guard in the loaded files, if any. */
   callGuard: CallGuard | undefined;
 
   constructor(options: AutomationOptions) {

@@ -21,13 +21,13 @@ export interface ClientRequest {
   readonly envelope: Envelope;
   readonly exchange: ClientExchange;
   readonly trace: Trace | undefined;
-  /** The proven principal of a request without a session. */
+  /** The proven principal of a sessionless request. */
   readonly principal?: string | undefined;
 }
 
 export interface RoutedRequest extends ClientRequest {
   readonly server: ManagedServer;
-  /** Replacements of values in the message. The sender adds all other changes. */
+  /** Replacements of values in the message. The sender adds the remaining changes. */
   readonly edits?: readonly Edit[] | undefined;
   /** Target of the name or uri at a merged address, which does not support tasks. */
   readonly merged?: Target | undefined;

@@ -1,4 +1,4 @@
-// Sorts, checks and applies the edits of a message; no other module does. Edits come from several modules (routing, era bridge,
+// Sorts, checks and applies message edits; no other module does. Several modules create edits (routing, era bridge,
 // connection), and overlapping edits would corrupt the message.
 //
 // ED1  conflicting edits throw before the first byte is written.
@@ -8,7 +8,7 @@ import { EditConflictError } from '../errors.ts';
 import { between, type Edit, isInPieces, type Message, PIECES_FROM, sizeOf } from './span.ts';
 
 /**
- * Returns the edited message. Large messages are returned in pieces, without a copy. Throws EditConflictError for edits that
+ * Returns the edited message. Large messages are returned in pieces and not copied. Throws EditConflictError for edits that
  * overlap, start at the same byte, or exceed the message.
  */
 export function applyEdits(message: Message, edits: readonly Edit[]): Message {

@@ -24,7 +24,7 @@ export function resultTextMessage(rawId: string, rawResult: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${rawId},"result":${rawResult}}`, 'latin1');
 }
 
-/** Returns the message with a new id, which is also the progress token, and with these edits. Throws EditConflictError. */
+/** Applies these edits and a new id, which is also the progress token. Throws EditConflictError. */
 export function renumbered(
   { bytes, id, askedToken }: Envelope,
   rawId: string,

@@ -1,9 +1,9 @@
-// Shapes of raw JSON values: each checks a value and adds the edits that repair it. All other bytes stay unchanged. A
+// Shapes of raw JSON values: each checks a value and adds the edits that repair it. Other bytes stay unchanged. A
 // table of shapes describes a schema (server/lists/item-schema.ts).
 //
-// - a repaired value has its shape once the edits are applied; an accepted value needs no edits.
-// - a refused value leaves no edits behind, so the edits of one draft never overlap.
-// - the last of several members with the same key counts, as in JSON.parse; a removal removes all of them.
+// - a repaired value matches its shape once the edits are applied; an accepted value requires no edits.
+// - a refused value adds no edits, so edits in a draft never overlap.
+// - the last of several members with the same key counts, like in JSON.parse; a removal removes all of them.
 
 import { changeFound, elementsOf, type Member, membersOf, rawMembers } from './members.ts';
 import { type Edit, replacing, type Span } from './span.ts';
@@ -39,7 +39,7 @@ export class Draft {
     return this.fault(`is ${kindOf(this.bytes, start, end)}, not ${expected}`);
   }
 
-  /** Checks the value of a member or element. */
+  /** Checks a member or element value. */
   within(key: string, check: () => boolean): boolean {
     this.#path.push(key.slice(0, MAX_KEY_CHARS));
     const isSound = check();
@@ -49,7 +49,7 @@ export class Draft {
 }
 
 export interface Shape {
-  /** Returns true for a parsed value that needs no repair; much faster than `repair`. */
+  /** Returns true if a parsed value requires no repair; much faster than `repair`. */
   accepts(value: unknown): boolean;
   /** Adds the edits that repair the value; returns false, and notes a fault, for a refused value. */
   repair(draft: Draft, value: Span): boolean;
@@ -67,12 +67,12 @@ export interface RequiredMember {
   readonly substitute: Substitute;
 }
 
-/** A required member; without a substitute the object is refused. */
+/** A required member; if it has no substitute, the object is refused. */
 export function required(shape: Shape, substitute: Substitute = () => undefined): RequiredMember {
   return { shape, substitute };
 }
 
-/** An object with these members. A bare shape is an optional member, which is removed when refused. */
+/** An object with the given members. A bare shape is an optional member, which is removed when refused. */
 export function object(members: Readonly<Record<string, Shape | RequiredMember>>): Shape {
   const rules = Object.entries(members).map(([key, rule]) =>
     'shape' in rule ? { key, ...rule } : { key, shape: rule, substitute: undefined },
@@ -109,7 +109,7 @@ export function object(members: Readonly<Record<string, Shape | RequiredMember>>
   };
 }
 
-/** An object with values of the same shape; `substitute` replaces a refused value. */
+/** An object whose values share a shape; `substitute` replaces a refused value. */
 export function record(shape: Shape, substitute: (bytes: Buffer, value: Span) => string): Shape {
   return {
     accepts: (value) => isObject(value) && Object.values(value).every((member) => shape.accepts(member)),
@@ -124,7 +124,7 @@ export function record(shape: Shape, substitute: (bytes: Buffer, value: Span) =>
   };
 }
 
-/** An array with elements of the same shape; refused elements are removed. */
+/** An array whose elements share a shape; refused elements are removed. */
 export function array(shape: Shape): Shape {
   return {
     accepts: (value) => Array.isArray(value) && value.every((element) => shape.accepts(element)),
@@ -140,7 +140,7 @@ export function array(shape: Shape): Shape {
   };
 }
 
-/** A value without repairs: kept or refused. */
+/** A value without repairs: accepted or refused. */
 export function whole(expected: string, accepts: (value: unknown) => boolean): Shape {
   return {
     accepts,

@@ -28,7 +28,7 @@ export function membersOf(bytes: Buffer, span: Span | undefined): Member[] {
   return members;
 }
 
-/** The elements of the array at `span`, each as a member whose key is its index; none when no array is there. */
+/** The elements of the array at `span`, each as a member whose key is its index; empty if the span has no array. */
 export function elementsOf(bytes: Buffer, span: Span | undefined): Member[] {
   if (span === undefined || bytes[span.start] !== BRACKET) return [];
   const elements: Member[] = [];

@@ -101,7 +101,7 @@ export function modernEdits(envelope: Envelope, meta: RawMeta, more: Changes = n
 const ofRetries: Changes = { inputResponses: undefined, requestState: undefined };
 
 /**
- * Returns the edits that convert a modern request to the legacy era. Servers of both eras must not read the result as modern.
+ * Returns the edits that convert a modern request to the legacy era. Dual-era servers must not read the result as modern.
  * `more` are changes of `params`, except `_meta`.
  */
 export function legacyEdits(envelope: Envelope, more: Changes = noChanges): Edit[] {

@@ -1,4 +1,4 @@
-// Finds the string values in part of a message. Member names are skipped.
+// String values in a message part. Member names are skipped.
 
 import { JsonScanner } from './json-scanner.ts';
 import type { Span } from './span.ts';

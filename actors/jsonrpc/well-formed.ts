@@ -1,5 +1,5 @@
-// Halves of surrogate pairs in JSON text. A string cut inside an emoji ends with such a half, which JSON.stringify escapes.
-// Strict parsers, such as those of Python clients, reject the message.
+// Lone surrogates in JSON text. A string cut inside an emoji has a lone surrogate, which JSON.stringify escapes.
+// Strict parsers, such as Python's, reject the message.
 
 const MAY_HOLD_HALVES = /\\u[dD][89a-fA-F]/;
 /** Matches complete escapes, so an escaped backslash before a `u` is not mistaken for a Unicode escape. */

@@ -73,7 +73,7 @@ export class Registry {
     return { entries: entries.slice(0, most), isCut: entries.length > most };
   }
 
-  /** Returns that version of a server; without a version, the newest. Throws RegistryError for an entry of another server or version. */
+  /** Returns the given server version, by default the newest. Throws RegistryError if the entry has a different server or version. */
   async entry(name: string, version = 'latest'): Promise<RegistryEntry> {
     const entry = readEntry(await this.#ask(versionPath(name, version), {}));
     if (entry === undefined) throw this.#noRegistry();

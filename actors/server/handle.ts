@@ -280,7 +280,7 @@ export class Handle {
     }
   }
 
-  /** The task exists on the connection that created it only. */
+  /** The task exists only on the connection that created it. */
   #memberOfTask(call: Call, { connection }: Call): PoolMember | undefined {
     for (const member of this.#pool.members)
       if (member.connection === connection && canTake(member)) return member;

@@ -44,7 +44,7 @@ export interface ManagedServerOptions
   readonly clientInfo: { readonly name: string; readonly version: string };
   /** The subscriptions of a predecessor, or empty ones. */
   readonly subscriptions: Subscriptions;
-  /** Task records of the predecessor: remote tasks may still be running. */
+  /** Task records of the predecessor: remote tasks can still be running. */
   readonly tasks?: TaskRecords | undefined;
   makeLink(events: LinkEvents, era: Era): Link;
   /** The server has sent a `notifications/message`, whoever hears of it. */

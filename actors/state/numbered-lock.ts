@@ -51,7 +51,7 @@ export function* lockSteps(
   }
 }
 
-/** Returns the text of the deciding lock, if there is one. Throws errors of the file system. */
+/** Returns the text of the deciding lock, if any. Throws file system errors. */
 export function decidingText(folder: string): string | undefined {
   const highest = highestNumber(folder);
   return highest === 0 ? undefined : readIfThere(lockPath(folder, highest));

@@ -1,7 +1,7 @@
-// The operator token: identifies the operator of a gateway without `api_key`. It is a file in the state folder, readable by
+// The operator token: identifies the operator if the gateway has no `api_key`. It is a file in the state folder, readable by
 // the gateway's user only.
 //
-// - a token that another user could have read, written or chosen is never used: a link, another owner, a mode with
+// - a token that other users could have read, written or chosen is never used: a link, a foreign owner, a mode with
 //   rights for others, or other content is replaced with a new token.
 // - the file is closed before anything else runs, and the token is no variable: no child process inherits either.
 
@@ -25,7 +25,7 @@ export interface OperatorToken {
   readonly replaced: string | undefined;
 }
 
-/** Reads the token of a state folder, and creates it if need be. Throws StateFolderError. */
+/** Reads the token in a state folder, and creates it if missing. Throws StateFolderError. */
 export function openOperatorToken(stateDir: string): OperatorToken {
   const path = join(stateDir, OPERATOR_TOKEN_FILE);
   const found = readToken(path);
@@ -35,7 +35,7 @@ export function openOperatorToken(stateDir: string): OperatorToken {
   return { token, replaced: found.fault };
 }
 
-/** Returns the trusted token of a state folder, if there is one. */
+/** Returns the trusted token in a state folder, if any. */
 export function findOperatorToken(stateDir: string): string | undefined {
   const found = readToken(join(stateDir, OPERATOR_TOKEN_FILE));
   return 'token' in found ? found.token : undefined;
@@ -64,7 +64,7 @@ function readToken(path: string): Found {
   }
 }
 
-/** Windows knows neither owners nor modes of this kind. */
+/** Windows has no such owners or modes. */
 function faultOfRights(uid: number, mode: number): string | undefined {
   if (process.getuid === undefined) return undefined;
   if (uid !== process.getuid()) return 'it belonged to another user';

@@ -41,13 +41,13 @@ export async function acquireStateLock(stateDir: string, what: { listenAddr: str
     release: async () => {
       if (isReleased) return;
       isReleased = true;
-      // It ends with this process at the latest.
+      // The lock expires with this process at the latest.
       replaceIfPossible(path, RELEASED);
     },
   };
 }
 
-/** Returns the listen address of the running gateway of a state folder, if there is one. */
+/** Returns the running gateway's listen address from a state folder, if any. */
 export function listenAddrOfHolder(stateDir: string): string | undefined {
   try {
     const holder = parseHolder(decidingText(stateDir) ?? '');

@@ -17,7 +17,7 @@ import type { SchemaLookup } from './streamable-http/request-metadata.ts';
 export interface LinkContext {
   readonly server: string;
   readonly maxMessageBytes: number;
-  /** Redacts lines for operators with all configured credentials. */
+  /** Redacts every configured credential in lines for operators. */
   readonly redactor: Redactor;
   /** Redacts errors for clients with the credentials of this server. */
   readonly ownRedactor: Redactor;

@@ -235,7 +235,7 @@ export const desktopFields = { ...writtenFields, ...clientFields };
 export const desktopEntrySchema = partial({ ...desktopFields, ...rewrittenFields });
 
 interface WithCredentials {
-  /** Credentials to redact in errors from this server; none by default. */
+  /** Credentials to redact in errors from this server; empty by default. */
   readonly credentials?: readonly string[];
 }
 

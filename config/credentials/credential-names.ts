@@ -1,12 +1,12 @@
-// Recognises credential names: environment variables, headers, query parameters, options and fields. The last word determines the
+// Recognises credential names: environment variables, headers, query parameters, options and fields. The last part determines the
 // kind of value: API_TOKEN is a token, TOKEN_FILE a path, MAX_TOKENS a number. Redaction, `add`, `import` and configuration hashes
 // share this rule.
 
-/** Endings of credential names, also within one word: PGPASSWORD, authtoken. */
+/** Endings of credential names, also without separator: PGPASSWORD, authtoken. */
 const credentialEnding =
   /(?:token|secret|password|passwd|passphrase|passcode|credential|apikey|accesskey|secretkey|privatekey|authkey|authorization)s?$/;
 const credentialWord = /^(?:pass|pwd|pw|creds?|auth|bearer|cookies?|jwt|pat|dsn|keys?)$/;
-/** Matches DBPASS and SSHPASS, but neither BYPASS nor COMPASS. */
+/** Matches DBPASS and SSHPASS, but not BYPASS or COMPASS. */
 const joinedPass = /(?<!^(?:by|com|encom|over|sur|tres|under))pass$/;
 
 /** Suffixes that distinguish or encode credentials: TOKEN_PROD, KEY_BASE64. */
@@ -19,11 +19,11 @@ const countOfTokens = /^(?:max|min|num|number|total|count|limit)$/;
 /** Prefixes of switches: ALLOW_EMPTY_PASSWORD, --no-auth. */
 const switchWord = /^(?:no|skip|disable|without|allow|enable|require|use|with)$/;
 
-/** Tests whether a name denotes a credential. In a path such as `spec.config.api_key` the last member counts. */
+/** Tests if a name denotes a credential. In a path such as `spec.config.api_key` the last member counts. */
 export function isCredentialName(name: string): boolean {
   const words = wordsOf(name);
   while (words.length > 1 && qualifier.test(words.at(-1) ?? '')) words.pop();
-  // A webhook URL grants access by itself; an access key id is half of a credential.
+  // A webhook URL grants access by itself; an access key id is half a credential.
   if (/(?:webhook url|access key id)$/.test(words.join(' '))) return true;
   const last = words.at(-1) ?? '';
   const others = words.slice(0, -1);
@@ -33,7 +33,7 @@ export function isCredentialName(name: string): boolean {
   return credentialEnding.test(last) || credentialWord.test(last) || joinedPass.test(last);
 }
 
-/** Splits a name into lower-case words: `X-Api-Key`, `apiKey` and `API_KEY` yield `api` and `key`. Digits separate words. */
+/** Splits a name into lower-case parts: `X-Api-Key`, `apiKey` and `API_KEY` yield `api` and `key`. Digits are separators. */
 function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

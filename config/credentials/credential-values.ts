@@ -1,13 +1,13 @@
 // Extracts credentials from a configured value. All occurrences of credentials are redacted, and a false positive corrupts messages.
 //
 // CRV1  a credential has at least MIN_CREDENTIAL_LENGTH characters and is no word, number, path or host (plain-values.ts).
-// CRV2  host and port of a URL stay readable; only password, parameters and opaque path segments are credentials.
+// CRV2  host and port in URLs stay readable; only password, parameters and opaque path segments are credentials.
 
 import { isCredentialName } from './credential-names.ts';
 import { isPhrase, isPlainValue, MIN_CREDENTIAL_LENGTH } from './plain-values.ts';
 
 /**
- * Origin of a configured value: `named` for a secret field or a credential name, `supplied` for a variable or a header, `literal`
+ * Value origin: `named` for a secret field or a credential name, `supplied` for a variable or a header, `literal`
  * for plain text in the file.
  */
 export type Origin = 'named' | 'supplied' | 'literal';
@@ -30,7 +30,7 @@ function isCredential({ text, origin }: Part): boolean {
 
 /** Matches `scheme://user:password@host` and Go's `user:password@tcp(host)`. */
 const passwords = [/:\/\/[^\s/?#:]*:([^\s/?#]+)@/g, /(?:^|\s)[^\s:/@]+:(\S+)@(?:tcp|unix)\(/g];
-/** Matches `name=value` and `name: value`. The value is a lookahead because it may contain another pair. */
+/** Matches `name=value` and `name: value`. The value is a lookahead because it may contain a second pair. */
 const pair =
   /(?<![\w./])([A-Za-z_][\w.-]*)["']?\s*(?:=|:(?!\/\/))(?=\s*(?:"([^"]+)"|'([^']+)'|((?:(?:Bearer|Basic|Token)\s+)?[^\s"'&;,{}]+)))/gi;
 
@@ -48,7 +48,7 @@ function namedParts(value: string): Part[] {
 
 const address = /^[a-z][a-z0-9+.-]*:\/\/(?:([^/?#\s]*)@)?[^/?#\s]*([^?#\s]*)(?:\?([^#\s]*))?(?:#(\S*))?$/i;
 
-/** Returns the whole value and each line, or the parts of a URL without the host. */
+/** Returns the whole value and each line, or the URL parts except the host. */
 function suppliedParts(value: string, origin: Origin): Part[] {
   const parsed = address.exec(value.trim());
   if (parsed === null) {

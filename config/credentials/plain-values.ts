@@ -1,17 +1,17 @@
-// Recognises values that are never redacted. Words, numbers, paths and hosts are common in messages, and their redaction would make
-// errors unreadable. A word has at most 15 letters; longer letter sequences are treated as generated tokens.
+// Recognises values exempt from redaction. Words, numbers, paths and hosts are common in messages; redacting them would make
+// errors unreadable. A word has up to 15 letters; longer letter sequences are treated as generated tokens.
 
-/** Minimum length of a redacted value; shorter values match inside ordinary text. */
+/** Minimum length for redaction; shorter values match inside ordinary text. */
 export const MIN_CREDENTIAL_LENGTH = 8;
 
 const MAX_WORD = 15;
 
-/** Tests for a word, number, path or host, which stays readable even under a credential name. */
+/** Tests for a word, number, path or host, which stays readable even if its name is a credential name. */
 export function isPlainValue(value: string): boolean {
   return isWord(value) || isNumber(value) || isPath(value) || isHost(value);
 }
 
-/** Tests for words and numbers, such as a region, a model, a mail address or a sentence. Redacted only under a credential name. */
+/** Tests for words and numbers, such as a region, model, mail address or sentence. Redacted only with a credential name. */
 export function isPhrase(value: string): boolean {
   return value.split(/[^\p{L}\p{M}\p{N}]+/u).every(isPlainPiece);
 }

@@ -45,7 +45,7 @@ const literalOf = ({ pieces }: Place) => pieces.join('');
 
 const leadsUp = ({ delimiter }: Place, text: string) => delimiter === '/' && isDotSegment(text);
 
-/** Renders one place. Throws ExpressionError for an unsuitable value. */
+/** Renders one place. Throws ExpressionError for unsuitable values. */
 export function placeText(place: Place, values: Readonly<Record<string, unknown>>): string {
   if (isLiteral(place)) return literalOf(place);
   const text = place.pieces

@@ -5,7 +5,7 @@
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}(?:;.*)?$/i;
 const ENCODED_SLASH = /%2f|%5c/gi;
 
-/** Returns the fault in scheme, host or user name; undefined without a fault. */
+/** Returns the fault in scheme, host or user name, or undefined. */
 export function hostFault(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return 'is not an address of http or https';
@@ -22,12 +22,12 @@ export function readPrefix(text: string): URL | string {
   return /^[^?#]+\/$/.test(text) ? new URL(text) : 'should end with /, as https://api.example.com/v1/';
 }
 
-/** Returns true for segments that servers resolve as `.` or `..`, also after decoding and without path parameters. */
+/** Returns true for segments that servers resolve as `.` or `..`, also after decoding and removal of path parameters. */
 export function isDotSegment(segment: string): boolean {
   return DOT_SEGMENT.test(segment);
 }
 
-/** Returns true if origin and path begin with an allowed prefix. */
+/** Returns true if origin and path match an allowed prefix. */
 export function isAllowed({ origin, pathname }: URL, prefixes: readonly URL[]): boolean {
   const segments = pathname.replace(ENCODED_SLASH, '/').split('/');
   if (segments.some(isDotSegment)) return false;

@@ -1,8 +1,8 @@
 // Url templates, parsed when the file is loaded, before any value is known.
 //
 // URL1  literal text alone decides the scheme, the host, the port, the number of path segments and the number of query parameters.
-//       Values are percent-encoded, and none leaves the segment, query key or query value that contains it.
-// URL2  a url from a single expression begins with an allowed prefix.
+//       Values are percent-encoded, and cannot break out of their segment, query key or query value.
+// URL2  a url from a single expression starts with an allowed prefix.
 
 import { type Expression, ExpressionError, type ExpressionFault, quoted } from './expression.ts';
 import type { TemplatePart } from './template.ts';
@@ -85,7 +85,7 @@ function wholeUrl(
   };
 }
 
-/** Literal text that the URL parser rewrites, or that a value next to it would complete to something else. */
+/** Literal text that the URL parser rewrites, or whose meaning an adjacent value would change. */
 function literalFault(parts: readonly TemplatePart[]): ExpressionFault | undefined {
   for (const [index, { content, at }] of parts.entries()) {
     if (typeof content !== 'string') continue;

@@ -1,4 +1,4 @@
-// Collects the credentials of one file by field path. Schema, field name and value determine the credentials; see
+// Collects a file's credentials by field path. Schema, field name and value determine the credentials; see
 // config/credentials.
 
 import { isCredentialName } from '../credentials/credential-names.ts';

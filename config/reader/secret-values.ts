@@ -1,4 +1,4 @@
-// Collects the credentials of a configuration (A9) for redaction in logs, errors and records.
+// Collects configured credentials (A9) for redaction in logs, errors and records.
 
 import { credentialsIn, type Origin } from '../credentials/credential-values.ts';
 
@@ -7,7 +7,7 @@ export class SecretValues {
   /** By the scalars of parsed files. */
   readonly #places = new WeakMap<object, boolean>();
 
-  /** Adds the credentials of a value and returns them. */
+  /** Adds a value's credentials and returns them. */
   add(value: string, origin: Origin = 'named'): readonly string[] {
     const credentials = credentialsIn(value, origin);
     for (const each of credentials) this.#values.add(each);

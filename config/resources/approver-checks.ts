@@ -1,5 +1,5 @@
-// Checks the approvers of agents and of flow steps. The operator of the gateway may always decide, at the terminal and by
-// HTTP: a rule without another approver is a warning. (A command that needs an approval names its approvers itself: BA1.)
+// Checks the approvers of agents and flow steps. The gateway's operator may always decide, at the terminal and by
+// HTTP: a rule with no further approver is a warning. (A command with required approval names its approvers itself: BA1.)
 
 import { joinPath } from '../reader/field-path.ts';
 import { type ApprovalRules, approversOf } from './approval-rules.ts';

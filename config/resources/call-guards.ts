@@ -1,4 +1,4 @@
-// Finds the rules that guard calls: approvals and denials. While a gateway has such a rule, anonymous senders may not call
+// Collects the rules that guard calls: approvals and denials. If a gateway has one, anonymous senders may not call
 // its tools, since the call would bypass the rule.
 
 import type { Agent } from './agents/agent.ts';
@@ -19,13 +19,13 @@ export interface GuardingResource {
 export interface CallGuard {
   readonly kind: 'trigger' | Target['kind'];
   readonly name: string;
-  /** The rule in the words of its file. */
+  /** The rule as written in the file. */
   readonly rule: string;
   /** Field of the rule, or its parent. */
   readonly path: string;
 }
 
-/** Returns the first guard of the loaded resources, if there is one. */
+/** Returns the first guard in the loaded resources, if any. */
 export function findCallGuard({ triggers, agents, fleets, flows }: LoadedResources): CallGuard | undefined {
   return (
     firstOf(agents, (agent) => guardOf({ agent })) ??
@@ -35,7 +35,7 @@ export function findCallGuard({ triggers, agents, fleets, flows }: LoadedResourc
   );
 }
 
-/** Returns the guard of one resource and of its inline agents. */
+/** Returns the guard in a resource and its inline agents. */
 export function guardOf({ trigger, agent, fleet, flow }: GuardingResource): CallGuard | undefined {
   if (trigger?.commands.some(({ approval }) => approval !== undefined))
     return { kind: 'trigger', name: trigger.name, rule: 'requires_approval', path: 'spec.commands' };
@@ -53,7 +53,7 @@ function ruleOfAgent({ runtime }: Agent): string | undefined {
   return runtime.interrupted_calls === 'ask' ? 'interrupted_calls: ask' : undefined;
 }
 
-/** Agents and fleets of other files are resources of their own. */
+/** Agents and fleets from other files are separate resources. */
 const ruleOfWritten = (agent: string | Agent) => (typeof agent === 'string' ? undefined : ruleOfAgent(agent));
 
 const ruleOfFleet = ({ members }: Fleet) => firstOf(members, ({ agent }) => ruleOfWritten(agent));

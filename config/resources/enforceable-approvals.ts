@@ -2,7 +2,7 @@
 //
 // - an unverified event decides nothing: a trigger without verification is an error if approvers would decide through
 //   it, because any program on this machine could send the decision.
-// - without an API key, guards require the operator token from MCP clients too; the start logs a warning.
+// - if the gateway has no API key, guards require the operator token from MCP clients too; the start logs a warning.
 
 import { type ApprovalRules, approversOf } from './approval-rules.ts';
 import { leadsTo } from './approver-checks.ts';
@@ -36,7 +36,7 @@ export function checkEnforceable(resources: readonly ReadResource[]): void {
   }
 }
 
-/** Reports the first guard of a gateway without an API key. */
+/** Reports the first guard if the gateway has no API key. */
 export function warnOfAnonymousClients(resources: readonly ReadResource[]): void {
   for (const each of resources) {
     const guard = guardOf(each);

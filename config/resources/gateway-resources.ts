@@ -14,7 +14,7 @@ export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'provi
 
 /**
  * Never rejects for what is in the files. `servers` are the ids of the catalog, undefined where it is not known. Keys of providers
- * are among the `secrets` then, those of the usual variables too. `hasKey` is given for a gateway that will listen: there an unsafe url of
+ * are among the `secrets` then, including the usual variables. `hasKey` is given for a gateway that will listen: there an unsafe url of
  * a flow is a warning, since its node sends nothing and fails.
  */
 export function loadGatewayResources(

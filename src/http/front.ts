@@ -3,8 +3,7 @@
 //
 // FR1  every request passes, in this order: Host and Origin, who asks, route, method, limits; /health only what it must. A
 //     webhook passes nothing but its own checks, the inspector has an access of its own in the place of the key, and a
-//     browser at `/` is led on without one (FRD1). Access is checked before the action runs (route-access.ts).
-//     Who
+//     browser at `/` is redirected with no key (FRD1). Access is checked before the action runs (route-access.ts). Who
 //     has to be asked for is waited for; meanwhile nothing of the request is looked at, and its body has a bound (UB1).
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
@@ -62,7 +61,7 @@ export class Front implements Part {
   #listener: Listener | undefined;
   #inspector: Inspector | undefined;
   #key = new ApiKey('');
-  /** '' with an API key, and on a full disk. */
+  /** '' with an API key, or if the disk is full. */
   #operatorToken = '';
   readonly #links = new EntryLinks();
   #identification = new Identification(this.#key, undefined);
@@ -110,7 +109,7 @@ export class Front implements Part {
     return this.#inspector !== undefined;
   }
 
-  /** Creates a one-time link to the inspector and returns its path; undefined without an inspector or an operator. */
+  /** Creates a one-time link to the inspector and returns its path; undefined if there is no inspector or operator. */
   openLink(): string | undefined {
     return this.#inspector === undefined || this.#secret === '' ? undefined : this.#links.create();
   }
@@ -221,7 +220,7 @@ export class Front implements Part {
     return new Identification(this.#key, makeJwtVerifier(auth.jwt));
   }
 
-  /** Secret of the operator; '' if there is none. */
+  /** Operator secret; '' if missing. */
   get #secret(): string {
     return this.gateway.config.api_key === '' ? this.#operatorToken : this.gateway.config.api_key;
   }
@@ -281,7 +280,7 @@ export class Front implements Part {
     return this.#identify(route, context);
   }
 
-  /** A request that another node passes on: that one has looked at Host and Origin. `principal`: whom the node has identified, itself included. */
+  /** A request forwarded by a node that has checked Host and Origin. `principal`: the sender identified there, or that node itself. */
   readonly takeFromNode = (
     request: HttpRequest,
     reply: HttpReply,

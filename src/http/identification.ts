@@ -1,6 +1,6 @@
 // Identifies the sender of a request to the gateway's own routes: by the API key, in one of two headers and never in a query
 // string (contract, "Authentication"), or by a bearer JSON Web Token, where the configuration names an issuer. Without a key
-// the operator token identifies the operator, and every other sender is anonymous.
+// the operator token identifies the operator, and the remaining senders are anonymous.
 
 import { bearerToken } from '../../actors/jwt/bearer-token.ts';
 import type { JwtVerifier } from '../../actors/jwt/jwt-verifier.ts';
@@ -20,7 +20,7 @@ export class Identification {
   readonly #tokens: JwtVerifier | undefined;
   readonly #operatorToken: ApiKey;
 
-  /** `operatorToken` is used only without an API key. */
+  /** `operatorToken` is used only if there is no API key. */
   constructor(key: ApiKey, tokens: JwtVerifier | undefined, operatorToken = new ApiKey('')) {
     this.#key = key;
     this.#tokens = tokens;

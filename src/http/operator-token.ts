@@ -1,10 +1,10 @@
-// Opens the operator token of a listening gateway. The gateway already holds the lock of the state folder.
+// Opens the operator token for a listening gateway. The gateway already holds the lock of the state folder.
 
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import { openOperatorToken } from '../../actors/state/operator-token.ts';
 import { StateFolderError } from '../../actors/state/state-folder-access.ts';
 
-/** Returns the token; '' with an API key, and on a full disk, where operator requests are refused. Throws StateFolderError. */
+/** Returns the token; '' with an API key, or if the disk is full and operator requests are refused. Throws StateFolderError. */
 export function operatorTokenOf({ config, log, redactor }: Gateway): string {
   if (config.api_key !== '') return '';
   try {

@@ -1,8 +1,8 @@
-// Access control for anonymous senders. Without an API key every local program is anonymous, including tools that can send
+// Access control for anonymous senders. If there is no API key, every local program is anonymous, including tools that can send
 // requests.
 //
-// - a request that is not a read needs the operator, unless its route declares `client` access.
-// - while a loaded file guards calls, anonymous clients are refused, so that no address bypasses a policy.
+// - requests other than reads require operator access, unless the route declares `client` access.
+// - if a loaded file guards calls, anonymous clients are refused, so no address bypasses a policy.
 
 import type { Principal, Refusal } from '../../actors/principal.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';
@@ -14,12 +14,12 @@ export type RouteAccess = 'read' | 'client' | 'operator';
 export const OPERATOR_PROOF =
   'send the operator token (the file operator-token in state_dir) as Authorization: Bearer TOKEN, or set api_key in the gateway file';
 
-/** Returns the access required by a method; `declared` is from the route table. */
+/** Returns the access required by a method; `declared` is the route table entry. */
 export function accessOf(method: string, declared?: RouteAccess): RouteAccess {
   return declared ?? (method === 'GET' || method === 'HEAD' ? 'read' : 'operator');
 }
 
-/** Returns why a sender is refused, or undefined if it is admitted. `guard` is from the loaded files. */
+/** Returns why a sender is refused, or undefined if it is admitted. `guard` is the one in the loaded files. */
 export function refusalOf(
   { kind }: Principal,
   access: RouteAccess,

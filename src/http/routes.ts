@@ -157,7 +157,7 @@ const stopMethods = byMethod({
   }),
 });
 
-/** By path shape; `*` is a name. Clients start servers by calling them, so start and stop have the same access. */
+/** By path shape; `*` is a name. Clients start servers by calling them, so start and stop require `client` access. */
 export const namedRoutes: ReadonlyMap<string, Route> = new Map(
   Object.entries<Route>({
     '/mcp/*': mcpRoute,

@@ -50,7 +50,7 @@ export function statusOfFault(fault: RpcFault): number {
   return isRefusal ? 200 : 400;
 }
 
-/** JSON-RPC code of a refusal with this status, sent before the message is read. */
+/** JSON-RPC code for refusals with this status, sent before the message is read. */
 export function refusalCode(status: number): number {
   return status < 500 ? rpcCodes.invalidRequest : rpcCodes.serverError;
 }

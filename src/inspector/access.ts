@@ -1,5 +1,5 @@
-// Access to the inspector. The operator authenticates with the API key, or without one with the operator token: in a header,
-// or with a cookie from the key form or a one-time link. Without a key every other sender may watch.
+// Access to the inspector. The operator authenticates with the API key, or the operator token if no key is configured: in a header,
+// or by a cookie from the key form or a link. If there is no key, other senders may watch.
 //
 // IA1  the cookie is no key: it is good for the inspector alone, until its time is up or the key is another. It is made of
 //      both, so that it outlives a restart and nothing has to be kept.
@@ -7,7 +7,7 @@
 //      Origin has been checked before (origin-guard.ts).
 // IA3  a page is taken for one of ours when it was served from the address it posts to and shows the cookie, which a browser
 //      gives to no other host name: a page that DNS rebinding has brought here has none. The form has none yet; it shows the key.
-// IA4  watching is read-only; every other request needs the operator.
+// IA4  watching is read-only; other requests require the operator.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ApiKey } from '../http/api-key.ts';
@@ -25,7 +25,7 @@ export function isInspector(path: string): boolean {
 }
 
 export interface InspectorAccessOptions {
-  /** The API key or the operator token; '' if there is neither. */
+  /** The API key or the operator token; '' if both are missing. */
   readonly secret: string;
   /** True if every sender may watch. */
   readonly isOpen: boolean;
@@ -51,7 +51,7 @@ export class InspectorAccess {
     return this.#isOpen || this.isOperator(context);
   }
 
-  /** Returns true if the request is from the operator. */
+  /** Returns true if the operator sent the request. */
   isOperator({ request: { headers } }: ExchangeContext): boolean {
     return this.#key.isIn(headers) || this.#isValid(cookieIn(headers.cookie));
   }

@@ -1,7 +1,7 @@
 // One-time links to the inspector: opening a link sets the operator's cookie. The CLI and the start banner print them, so
-// that no token has to be typed into a page.
+// users never type a token into a page.
 //
-// - a link works once and expires after ENTRY_SECONDS, so it is useless to a later reader of a terminal or a history.
+// - a link works once and expires after ENTRY_SECONDS, so it is useless to later readers of terminals and histories.
 // - the number of open links is bounded; the oldest is dropped.
 
 import { hash, randomBytes } from 'node:crypto';
@@ -30,7 +30,7 @@ export class EntryLinks {
     return `${PATH}${code}`;
   }
 
-  /** Returns true if the path has the form of a link. */
+  /** Tests if the path is a link path. */
   static isAt(path: string): boolean {
     return path.startsWith(PATH);
   }

@@ -3,7 +3,7 @@
 //   GET  /inspector, /inspector/view/…  the page; every view has an address of its own, and all are this page
 //   GET  /inspector/assets/NAME         its scripts and styles
 //   POST /inspector/session             the form with the key, for a cookie; /inspector/session/end takes it away
-//   GET  /inspector/enter/CODE          a one-time link, for the same cookie; POST /inspector/links makes one
+//   GET  /inspector/enter/CODE          a one-time link, for the same cookie; POST /inspector/links creates it
 //   GET  /inspector/feed                server-sent events: tree, frame, numbers
 //   GET  /inspector/stately             the same events for other tools, with inspector.stately only
 //   GET  /inspector/machines            the machines' states and transitions, for the charts
@@ -19,8 +19,8 @@
 //   POST /inspector/servers/ID/start, …/stop, /inspector/triggers/NAME/pause, …/resume, /inspector/runs/ID/cancel, …/retry,
 //        /inspector/deliveries/ID/replay, …/discard, /inspector/approvals/ID/approve, …/deny, and /inspector/reload, with inspector.commands only
 //
-// IN1  where a key is needed nothing is served without it but the form that asks for it and what that is made of.
-// Every request that is not a read needs the operator (IA4).
+// IN1  if a key is required, requests without it receive only the key form and its assets.
+// Requests other than reads require the operator (IA4).
 
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
@@ -50,7 +50,7 @@ const MAX_DELIVERIES = 50;
 
 const NOT_THE_OPERATOR = `only watching is open to everyone here; open the link from the command inspector, or ${OPERATOR_PROOF}`;
 
-/** The page for a watcher: without commands, and with a hint how to authenticate. */
+/** The page for a watcher: no commands, but a hint how to authenticate. */
 const asWatched = (html: string) => html.replace('<body>', '<body data-access="watch">');
 
 /** What the form that asks for the key is made of, besides itself. */
@@ -167,7 +167,7 @@ export class Inspector {
 
   /** Redirects to the page, with the operator's cookie if the link was open. */
   #enter({ request, reply }: ExchangeContext): void {
-    // Link previews use HEAD and must not consume the link.
+    // Link previews use HEAD; they do not consume the link.
     const isOpen = request.method === 'GET' && this.#links.use(request.path);
     const cookie: HeaderList = isOpen ? [['set-cookie', this.#access.operatorCookie()]] : [];
     reply.send(303, [...securityHeaders, ...cookie, ['location', '/inspector']]);

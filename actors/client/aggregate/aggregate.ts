@@ -3,8 +3,8 @@
 // changed.
 //
 // GA1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
-// GA2  names are unique and come from tool-names.ts, for all enabled servers and all known tools: neither other
-//     servers' tools nor a narrower view changes the target of a name.
+// GA2  names are unique and built by tool-names.ts, for all enabled servers and all known tools: no other
+//     server's tools and no narrower view change a name's target.
 // GA3  each item is valid for strict clients of the era of the request (server/lists/checked-list.ts).
 
 import { KeptResult } from '../../jsonrpc/compose.ts';
@@ -41,7 +41,7 @@ export interface Target {
 export interface Shown extends Target {
   /** The name clients see; of resources and templates the uri. */
   readonly name: string;
-  /** Form for modern clients and for tool search. */
+  /** Form for modern clients and tool search. */
   readonly item: ListItem;
   readonly legacyItem: ListItem;
   /** Characters of its text in the list. */

@@ -18,7 +18,7 @@ export function mergedInstructions(servers: Iterable<ManagedServer>): string | u
   let leftOut = 0;
   let length = 0;
   for (const { id, cache } of servers) {
-    // Strict clients reject a result with half of a surrogate pair.
+    // Strict clients reject a result with a lone surrogate.
     const text = beginning(cache.description?.instructions?.trim().toWellFormed() ?? '');
     if (text === '') continue;
     length += text.length;

@@ -1,25 +1,25 @@
-// Names of tools and prompts in merged lists: `server__tool`, or a name that ends with a digest. Model
-// APIs accept at most 64 characters of [A-Za-z0-9_-], and one bad name breaks a client's whole list.
+// Tool and prompt names in merged lists: `server__tool`, or a name with a digest suffix. Model
+// APIs accept up to 64 characters of [A-Za-z0-9_-], and one bad name breaks a client's whole list.
 //
-// TN1  names are unique, and the plain name `server__tool` belongs to that tool or is unused. If two ids match
-//      (`a` with `b__c`, `a__b` with `c`), the longer id owns the plain name even without a tool for it.
-// TN2  a name depends on server ids and on the tools of the same server: tools of other servers change nothing.
-// TN3  a server cannot choose the name of another server's tool: servers whose names begin alike have long digests, and
-//      a plain name never ends like a long digest.
+// TN1  names are unique, and the plain name `server__tool` refers to this tool or is unused. If two ids match
+//      (`a` with `b__c`, `a__b` with `c`), the longer id owns the plain name even if it has no such tool.
+// TN2  a name depends on server ids and the server's own tools: tools on other servers change nothing.
+// TN3  a server cannot choose a different server's tool name: servers whose names start alike have long digests, and
+//      a plain name never has a suffix like a long digest.
 
 import { createHash } from 'node:crypto';
 
 export const MAX_NAME_LENGTH = 64;
-/** Maximum length of a server id. */
+/** Maximum server id length. */
 const MAX_ID_LENGTH = 64;
 const SEPARATOR = '__';
 const SHORT_DIGEST = 8;
-/** Long enough that a server cannot search for a tool name with a given digest. */
+/** Long enough to prevent the search for a tool name with a given digest. */
 const LONG_DIGEST = 32;
 const accepted = /^[A-Za-z0-9_-]{1,64}$/;
 const endsWithLongDigest = /_[0-9a-f]{32}$/;
 
-/** Returns whether a tool name could equal a merged name: those have the separator, or the full length. */
+/** Tests if a tool name could equal a merged name: merged names contain the separator, or have full length. */
 export function isReservedName(name: string): boolean {
   return name.includes(SEPARATOR) || name.length >= MAX_NAME_LENGTH;
 }
@@ -48,13 +48,13 @@ export class MergedNames {
     return undefined;
   }
 
-  /** Splits `server__tool`. Returns undefined for an unknown server, and for a name that ends with a long digest. */
+  /** Splits `server__tool`. Returns undefined for unknown servers and for names with a long digest. */
   readPlain(name: string): { readonly server: string; readonly tool: string } | undefined {
     const server = endsWithLongDigest.test(name) ? undefined : this.ownerOf(name);
     return server === undefined ? undefined : { server, tool: name.slice(server.length + SEPARATOR.length) };
   }
 
-  /** Returns the server of a listed name. For display only: digest names of two servers may share a prefix. */
+  /** Returns a listed name's server. For display only: digest names of two servers may share a prefix. */
   likelyOwnerOf(name: string): string | undefined {
     const plain = this.readPlain(name);
     if (plain !== undefined) return plain.server;
@@ -62,7 +62,7 @@ export class MergedNames {
     return fitting.sort((one, other) => other.length - one.length)[0];
   }
 
-  /** Returns the merged name of each tool. `tools` is the complete list of the server. */
+  /** Maps each tool to its merged name. `tools` is the server's complete list. */
   namesOf(server: string, tools: Iterable<string>): ReadonlyMap<string, string> {
     const names = new Map<string, string>();
     for (const tool of tools) names.set(tool, this.#nameOf(server, tool));
@@ -87,7 +87,7 @@ export class MergedNames {
   }
 
   #digestName(server: string, tool: string, length: number): string {
-    // UTF-8 replaces halves of surrogate pairs, so two different names could have the same digest.
+    // UTF-8 replaces lone surrogates, so two different names could share a digest.
     const unique = tool.isWellFormed() ? tool : JSON.stringify(tool);
     const digest = createHash('sha256').update(`${server}\0${unique}`).digest('hex').slice(0, length);
     return `${this.#clean(`${server}${SEPARATOR}${tool}`).slice(0, MAX_NAME_LENGTH - length - 1)}_${digest}`;
@@ -99,7 +99,7 @@ export class MergedNames {
     return this.#pattern.test(clean.slice(0, MAX_NAME_LENGTH)) ? clean : `_${clean}`;
   }
 
-  /** Finds servers whose digest names may share a prefix, such as `a.b` and `a_b`. */
+  /** Returns servers whose digest names may share a prefix, such as `a.b` and `a_b`. */
   #findLookAlikes(): ReadonlySet<string> {
     const byBeginning = new Map<string, string[]>();
     for (const id of this.#ids) {

@@ -1,7 +1,7 @@
 // Hides client capabilities from modern servers: roots, unless the catalog forwards them, and at merged addresses the tasks
 // extension, because a merged address cannot route a task id back to a server.
 //
-// Not for legacy servers: `legacyEdits` removes all client capabilities, and edits inside them would overlap with the removal.
+// For modern servers only: for legacy servers `legacyEdits` removes all client capabilities, and edits inside them would overlap.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers, membersOf } from '../../jsonrpc/members.ts';

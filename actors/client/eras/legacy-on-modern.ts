@@ -65,7 +65,7 @@ export class LegacyOnModern implements Exchange, Cancellable {
   }
 
   /**
-   * `more` are the additional members of a retry. Throws RpcFault for excessive nesting, and EditConflictError.
+   * `more` are additional members for a retry. Throws RpcFault for excessive nesting, and EditConflictError.
    */
   send(more?: Changes): void {
     this.#letGo();

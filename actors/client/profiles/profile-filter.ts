@@ -1,7 +1,7 @@
-// Servers and tools of a profile, from its entry in the gateway file and the catalog in force.
+// A profile's servers and tools, from its entry in the gateway file and the catalog in force.
 //
-// A pattern with `__` matches names at /mcp; after a server id it matches only that server's names. Any other pattern
-// matches tool names. Matching each pattern against both would admit too much: `read*` would include all tools of `reader`.
+// A pattern with `__` matches names at /mcp; with a server id as prefix, only that server's names. Other patterns
+// match tool names. Matching each pattern against both would admit too much: `read*` would include all tools of `reader`.
 
 import type { Catalog } from '../../../config/catalog/catalog-schema.ts';
 import type { ProfileEntry } from '../../../config/gateway-file/profile-schema.ts';

@@ -1,4 +1,4 @@
-// Sends a request as a plain call, or as a task if the tool requires one. Both kinds have the same interface: they finish
+// Sends a request as a plain call, or as a task if the tool requires one. Both kinds share one interface: they finish
 // exactly once, and can be cancelled and suspended.
 
 import type { GatewayError } from '../../errors.ts';
@@ -8,7 +8,7 @@ import type { RoutedRequest } from '../routed-request.ts';
 import { isCalledAsTask } from './hidden-tasks.ts';
 import { TaskCall } from './task-call.ts';
 
-/** A request in progress at a server; it may take several calls. */
+/** A request in progress at a server, with one or more calls. */
 export interface ServerCall extends Cancellable {
   /** Stops the deadline during a question to the client. */
   suspend(): void;

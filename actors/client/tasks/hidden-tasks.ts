@@ -1,5 +1,5 @@
 // Removes the `task` parameter from tool calls of clients without access to the server's tasks. The task would be lost, because
-// the client could not fetch the result; the specification requires that an undeclared `task` is ignored (2025-11-25, "Tasks").
+// the client cannot fetch the result; the specification requires that an undeclared `task` is ignored (2025-11-25, "Tasks").
 // If a tool requires a task, the gateway creates it for the client (task-call.ts).
 
 import { type Changes, changeMembers, noChanges } from '../../jsonrpc/members.ts';
@@ -9,7 +9,7 @@ import { clientEra, type RoutedRequest } from '../routed-request.ts';
 const withoutTask: Changes = { task: undefined };
 const noEdits: readonly Edit[] = [];
 
-/** Additional ttl of a task, for fetching the result, in milliseconds. */
+/** Additional task ttl, for fetching the result, in milliseconds. */
 const MARGIN_MS = 60_000;
 
 /** Returns true if the gateway creates a task for the call, at a legacy server. */
@@ -20,7 +20,7 @@ export function isCalledAsTask(route: RoutedRequest): boolean {
   return tool !== undefined && server.cache.needsTask(tool) && server.eras.for(clientEra(route)) !== 'modern';
 }
 
-/** Returns true if the client has no access to tasks: at merged addresses, and for modern clients at legacy servers. */
+/** Returns true if the client has no access to tasks: at merged addresses, and if a modern client uses a legacy server. */
 export function hidesTasks({ merged, caller, server }: RoutedRequest): boolean {
   return merged !== undefined || (caller !== undefined && server.eras.for('modern') !== 'modern');
 }

@@ -1,8 +1,8 @@
-// Runs a tool call of a plain client as a task of a legacy server: a first call creates the task, a second call on the same
-// connection waits for the result. The client receives the plain tool result.
+// Runs a plain client's tool call as a legacy-server task: a first call creates the task, a second call on the same
+// connection awaits the result. The client receives the plain tool result.
 //
 // TC1  the client's request finishes exactly once (A2).
-// TC2  the task is cancelled if the client leaves or receives an error.
+// TC2  the task is cancelled if the client disconnects or receives an error.
 // TC3  progress of the task is sent under the client's token, which stays valid for the task (2025-11-25, "Tasks").
 
 import type { GatewayError } from '../../errors.ts';
@@ -27,7 +27,7 @@ export class TaskCall implements Exchange, ServerCall {
   readonly #server: ManagedServer;
   readonly #request: CallRequest;
   readonly #creation: Call;
-  /** The current call: it creates the task, or waits for the result. */
+  /** The current call: it creates the task, or awaits the result. */
   #call: Call;
   #taskId: string | undefined;
   #isOver = false;
@@ -53,7 +53,7 @@ export class TaskCall implements Exchange, ServerCall {
     if (!this.#isOver) this.#request.exchange.relay(message);
   }
 
-  /** Fails the request with this error, after a failed call or on behalf of the caller. */
+  /** Fails the request with this error, from a failed call or from the caller. */
   fail(error: GatewayError, isUnsent?: boolean): void {
     if (!this.#end()) return;
     if (!this.#call.isDone) this.#call.cancel(error.message);
@@ -68,7 +68,7 @@ export class TaskCall implements Exchange, ServerCall {
 
   cancel(reason?: string): void {
     if (!this.#end()) return;
-    // A sent call may still create a task. The answer then contains the id for the cancellation.
+    // A sent call can still create a task. The answer then contains the id for the cancellation.
     if (this.#taskId !== undefined || this.connection === undefined) this.#call.cancel(reason);
     this.#cancelTask();
     this.#request.exchange.drop();
@@ -105,7 +105,7 @@ export class TaskCall implements Exchange, ServerCall {
     this.#call = this.#server.handle.accept(request);
   }
 
-  /** The server refuses to cancel a finished task; that needs no reaction. */
+  /** The server refuses to cancel a finished task; the refusal is ignored. */
   #cancelTask(): void {
     const taskId = this.#taskId;
     if (taskId === undefined) return;
@@ -119,7 +119,7 @@ export class TaskCall implements Exchange, ServerCall {
   }
 }
 
-/** Returns the task id of a CreateTaskResult; undefined for other answers. */
+/** Returns the task id in a CreateTaskResult; undefined for other answers. */
 function createdTask(answer: Envelope): string | undefined {
   const { bytes, result } = answer;
   if (result === undefined) return undefined;

@@ -1,7 +1,7 @@
-// Access control for tasks at the address of a single server. The server cannot distinguish clients that share a connection, so
+// Access control for tasks at single-server addresses. The server cannot distinguish clients that share a connection, so
 // the gateway restricts each client to the tasks it created.
 //
-// TA1  foreign and unknown tasks are refused with identical bytes, without a request to the server.
+// TA1  foreign and unknown tasks are refused with identical bytes, and no request reaches the server.
 // TA2  clients without session and principal cannot be distinguished: they need a task id, and `tasks/list` is refused.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -75,7 +75,7 @@ export function routeTaskRequest(route: RoutedRequest, forward: (route: RoutedRe
   forward(found?.member === undefined ? route : { ...route, home: found.member });
 }
 
-/** Returns the proven principal; without a principal, the session. */
+/** Returns the proven principal, or the session if there is no principal. */
 function ownerOf({ session, caller, principal }: RoutedRequest): TaskOwner {
   if (session === undefined) return caller?.principal ?? principal ?? anybody;
   return session.principal.kind === 'anonymous' ? session : principalText(session.principal);

@@ -20,7 +20,7 @@ const MAX_FILE_BYTES = 2 * everyListKind.length * MAX_LIST_BYTES + 64 * 1024 * 1
 export type ServerDescriptions = Readonly<Partial<Record<Era, ServerDescription>>>;
 export type Hints = Readonly<Partial<Record<ListKind, CacheHint>>>;
 export type Cuts = Readonly<Partial<Record<ListKind, Cut>>>;
-/** Faults of elements that are not in the stored lists. */
+/** Faults of elements missing from the stored lists. */
 export type Unreadable = Readonly<Partial<Record<ListKind, ItemFaults>>>;
 
 export interface Stored {

@@ -47,9 +47,9 @@ export class ServerCache {
   readonly #onRevision: () => void;
   readonly #onChange: (kinds: readonly ListKind[], isFirst: boolean) => void;
   readonly #toldCuts = new Set<string>();
-  /** Items that could not be read when each list was fetched last. */
+  /** Items that were unreadable at the last fetch, per list. */
   #unreadable: Unreadable = {};
-  /** The last log message about the items of each list. */
+  /** The last log message about items, per list. */
   readonly #loggedFaults = new Map<ListKind, string | undefined>();
   #heldLists: Readonly<Partial<Record<ListKind, BoundedList>>> = {};
   #descriptions: ServerDescriptions = {};
@@ -61,7 +61,7 @@ export class ServerCache {
   #annotated: ReadonlyMap<string, ListItem> = new Map();
   /** Names of the tools that require a task. */
   #taskTools: ReadonlySet<string> = new Set();
-  /** Source list of both. */
+  /** Source list for both. */
   #lookedThrough: readonly ListItem[] | undefined;
   /** What the client could do on whose connection the lists were learnt; some servers offer more to those who can more. */
   #offered: readonly string[] = [];
@@ -126,7 +126,7 @@ export class ServerCache {
     return (JSON.parse(itemJson(item)) as { inputSchema?: unknown }).inputSchema;
   }
 
-  /** Invalid items of a list and their outcome in merged lists. */
+  /** Invalid list items and the outcome in merged lists. */
   faultsOf(kind: ListKind): ItemFaults {
     const { [kind]: items } = this.lists;
     return joinFaults(this.#unreadable[kind], items && checkedList(kind, items).faults);

@@ -48,7 +48,7 @@ export interface CallRequest {
   /** It asks for log messages, by a level that only its edits add. */
   readonly asksForLog?: boolean | undefined;
   /**
-   * Call that created the task. This call waits for the result: on the same connection, with the progress of that call, and
+   * Call that created the task. This call awaits the result: on the same connection, with the first call's progress, and
    * for the maximum duration of calls.
    */
   readonly continues?: Call | undefined;

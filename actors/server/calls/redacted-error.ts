@@ -1,4 +1,4 @@
-// Redacts the credentials of a server in error answers of that server. An error often quotes the failed request, including
+// Redacts a server's credentials in its error answers. An error often quotes the failed request, including
 // credentials, and enters logs, records and the models' context (A9). A result is data and forwarded as received: a search would slow down every
 // call, and a change could break the data.
 //
@@ -59,7 +59,7 @@ function editsIn(bytes: Buffer, { start, end }: Span, redactor: Redactor): Edit[
   return hits.map((hit) => ({ start: at(hit.start), end: at(hit.end), text: REDACTION_MARK }));
 }
 
-/** Returns the byte offset of each UTF-16 unit in `raw`, the escaped JSON text, followed by the total length. */
+/** Maps each UTF-16 unit to its byte offset in `raw`, the escaped JSON text; the last entry is the total length. */
 function unitOffsets(raw: string, encoding: 'utf8' | 'latin1'): readonly number[] {
   const offsets: number[] = [];
   let offset = 0;

@@ -47,7 +47,7 @@ export class BoundedList {
   readonly items: ListItem[] = [];
   /** Why there are no more items; nothing is taken in any more. */
   cut: Cut | undefined;
-  /** Faults of elements that are not valid items or not UTF-8. */
+  /** Faults of elements that are invalid items or invalid UTF-8. */
   readonly unreadable = new FaultCollector();
   readonly #budget: Budget;
   readonly #share: Share;

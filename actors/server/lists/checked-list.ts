@@ -1,7 +1,7 @@
-// Items of a server's list for merged lists: valid for strict clients, and without duplicate keys. A list is checked once,
+// A server's list items in merged lists: valid for strict clients, with unique keys. A list is checked once,
 // when it is read; client requests use the cached result.
 //
-// A8: repaired items are copies; they take at most MAX_REPAIRED_BYTES, and further invalid items are omitted.
+// A8: repaired items are copies; they take up to MAX_REPAIRED_BYTES, and further invalid items are omitted.
 
 import { checkItem } from './item-check.ts';
 import { FaultCollector, type ItemFaults } from './item-faults.ts';
@@ -27,7 +27,7 @@ export interface CheckedList {
 /** Results by the received list, which never changes. */
 const checked = new WeakMap<readonly ListItem[], CheckedList>();
 
-/** Returns the listable items of a received list, in order. */
+/** Returns the listable items from a received list, in order. */
 export function checkedList(kind: ListKind, items: readonly ListItem[]): CheckedList {
   let list = checked.get(items);
   if (list === undefined) {

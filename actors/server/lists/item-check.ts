@@ -1,7 +1,7 @@
-// Makes a list item valid for strict clients, which reject a whole list because of a single item: replaces halves of
-// surrogate pairs, and repairs or removes wrong members (item-schema.ts). Valid items keep their bytes.
+// Makes a list item valid for strict clients, which reject a whole list for a single item: replaces lone
+// surrogates, and repairs or removes wrong members (item-schema.ts). Valid items keep their bytes.
 //
-// A repaired item keeps its key, so calls still reach it at its server.
+// The key of a repaired item is unchanged, so calls still reach the item.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { JsonScanner } from '../../jsonrpc/json-scanner.ts';
@@ -12,7 +12,7 @@ import { itemShapes } from './item-schema.ts';
 import { itemJson, type ListItem, type ListKind, readItem } from './lists.ts';
 
 export interface CheckedItem {
-  /** Forms by the era of the client; the original item if it is valid. Undefined for an omitted item. */
+  /** Forms by the era of the client; the original item if it is valid. Undefined if omitted. */
   readonly forms: { readonly legacy: ListItem; readonly modern: ListItem } | undefined;
   /** Descriptions of the faults; empty for a valid item. */
   readonly faults: readonly string[];
@@ -22,7 +22,7 @@ export interface CheckedItem {
 export function checkItem(kind: ListKind, item: ListItem): CheckedItem {
   const isAddress = kind === 'resources' || kind === 'resourceTemplates';
   const isKeySound = item.key.isWellFormed();
-  // Merged lists replace names, but a changed uri would not reach its server.
+  // Merged lists replace names, but the server does not know a changed uri.
   if (isAddress && !isKeySound)
     return { forms: undefined, faults: ['its address holds half of a surrogate pair'] };
   const before = withoutHalves(item.before);
@@ -42,7 +42,7 @@ export function checkItem(kind: ListKind, item: ListItem): CheckedItem {
   };
 }
 
-/** Applies the edits of a shape; the item is undefined if the shape refuses it. */
+/** Applies the shape's edits; the item is undefined if the shape refuses it. */
 function shaped(
   kind: ListKind,
   item: ListItem,

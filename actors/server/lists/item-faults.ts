@@ -22,7 +22,7 @@ export interface ItemFaults {
 
 const noFaults: ItemFaults = { repaired: 0, omitted: 0, first: [] };
 
-/** Collects the faults of a list. */
+/** Collects list faults. */
 export class FaultCollector implements ItemFaults {
   repaired = 0;
   omitted = 0;
@@ -60,7 +60,7 @@ export function faultSentence(method: string, { repaired, omitted, first }: Item
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** Escapes invisible characters, and those with an effect on terminals, as in JSON. */
+/** Escapes invisible characters and terminal control characters, in JSON syntax. */
 function visible(text: string): string {
   return text.replace(HIDDEN, (character) =>
     Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))

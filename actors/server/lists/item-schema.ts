@@ -1,9 +1,9 @@
-// Schemas of list items in the revisions that the gateway serves, as tables of their checked members. The session
+// Schemas of list items in the revisions that the gateway serves, as tables of checked members. The session
 // revisions (2024-11-05 to 2025-11-25) share one: a later one only adds optional members, and strict clients check the
 // newest. Revision 2026-07-28 differs in the JSON Schemas of tools: any root for a result, booleans for parameters.
 //
 // The official schemas are not loaded, since each start would pay for them; tests compare these tables with the schemas
-// of both SDK generations.
+// from the two SDK generations.
 
 import {
   anyObject,
@@ -30,7 +30,7 @@ const BRACE = 0x7b;
 const isVoid = (bytes: Buffer, value: Span | undefined) =>
   value === undefined || rawOf(bytes, value) === 'null';
 
-/** Members of every kind of item. */
+/** Members common to all item kinds. */
 const common = {
   title: text,
   description: text,
@@ -74,13 +74,13 @@ const displayName =
 
 const isString = (bytes: Buffer) => (value: Span) => bytes[value.start] === 0x22;
 
-/** Arguments and structured results are always objects, so a schema without a type implies this type. */
+/** Arguments and structured results are always objects, so a schema that has no type implies this type. */
 const objectType = required(oneOf('object'), (bytes, value) => {
   const types = elementsOf(bytes, value).map((element) => rawOf(bytes, element.value));
   return isVoid(bytes, value) || types.includes('"object"') ? '"object"' : undefined;
 });
 
-/** Members of an object's JSON Schema. `subschema` is the shape of a property's schema. */
+/** Members of an object's JSON Schema. `subschema` is the shape for property schemas. */
 const schemaMembers = (subschema: Shape) => ({
   $schema: text,
   // An empty schema accepts every value, like `true`.
@@ -117,7 +117,7 @@ function toolShape(subschema: Shape, outputSchema: Shape): Shape {
 
 const objectSchema = object({ ...schemaMembers(anyObject), type: objectType });
 
-/** Result schema for legacy clients, which compile it when they read the list. */
+/** Result schema for legacy clients, which compile it on reading the list. */
 const legacyOutputSchema: Shape = {
   accepts: (value) => objectSchema.accepts(value) && isCompilable(value),
   repair: (draft, value) => {

@@ -111,7 +111,7 @@ function takeItems(scanner: JsonScanner, kind: ListKind, held: BoundedList): voi
     const { pos: start } = scanner;
     const item = readItem(scanner, kind);
     const isText = isUtf8(scanner.bytes.subarray(start, scanner.pos));
-    // A key with replaced bytes would not reach the item at its server.
+    // The server does not know a key with replaced bytes.
     const isReadable = item !== undefined && (isText || !item.key.includes('\ufffd'));
     if (!isReadable)
       held.unreadable.add(item?.key ?? `item ${count}`, 'omitted', () =>

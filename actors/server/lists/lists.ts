@@ -65,7 +65,7 @@ export function heldBytes({ key, before, after }: ListItem): number {
   return ITEM_BYTES + textBytes(key) + textBytes(before) + textBytes(after);
 }
 
-/** Text beyond ASCII may take two bytes a character. */
+/** Text beyond ASCII can require two bytes per character. */
 function textBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }

@@ -1,8 +1,8 @@
-// Finds result schemas that a validator cannot compile. Clients of SDK v1 compile all result schemas when they read a list,
+// Detects result schemas that validators cannot compile. Clients of SDK v1 compile all result schemas on reading a list,
 // and reject the whole list on an error: a keyword value of the wrong type, an invalid pattern, an unresolvable reference.
 // Rare valid schemas (nested $id, references by anchor) are refused as well, which keeps this check small.
 //
-// The time is linear in the size of the schema: each part is visited once, and patterns are never applied.
+// The time is linear in the size of the schema: each part is visited once, and patterns are not applied.
 
 type Schema = Readonly<Record<string, unknown>>;
 /** Returns true for a valid keyword value; `visit` checks a subschema. */
@@ -99,7 +99,7 @@ export function isCompilable(root: unknown): boolean {
   return visit(root);
 }
 
-/** Resolves a local reference; returns undefined for any other reference. */
+/** Resolves a local reference; returns undefined for other references. */
 function targetOf(root: unknown, reference: string): unknown {
   if (reference === '#') return root;
   if (!reference.startsWith('#/')) return undefined;

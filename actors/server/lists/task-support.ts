@@ -1,5 +1,5 @@
-// Reads and removes `execution.taskSupport` of listed tools (2025-11-25, "Tasks"). Clients without access to the tasks of a
-// server receive tools without it, because the gateway does not declare the capability to them.
+// Reads and removes `execution.taskSupport` of listed tools (2025-11-25, "Tasks"). Clients that cannot access a server's tasks
+// receive tools without it, because the gateway does not declare the capability to them.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { JsonScanner } from '../../jsonrpc/json-scanner.ts';
@@ -10,7 +10,7 @@ import { itemJson, type ListItem, readItem } from './lists.ts';
 
 const MEMBER = 'taskSupport';
 
-/** Returns the names of tools that require a task; duplicates of a name are ignored. */
+/** Returns the names of tools that require a task; duplicate names are ignored. */
 export function taskToolsIn(tools: readonly ListItem[]): ReadonlySet<string> {
   const support = new Map<string, unknown>();
   for (const tool of tools) if (!support.has(tool.key)) support.set(tool.key, taskSupportOf(tool));

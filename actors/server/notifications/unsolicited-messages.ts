@@ -50,7 +50,7 @@ export class UnsolicitedMessages {
     else spreadNotification(upstreamSubscriptions.subscriptions, usage, member, plain, call);
   }
 
-  /** Sends the status of a task to the session that created it, regardless of the stream. */
+  /** Sends a task status to the session that created the task, regardless of the stream. */
   #notifyOfTask(member: PoolMember, envelope: Envelope): void {
     const { taskId, status, ttl } = (envelope.parse(envelope.params) ?? {}) as Record<string, unknown>;
     if (typeof taskId !== 'string') return;

@@ -1,7 +1,7 @@
 // Records the owner and state of the tasks that clients created at a server. The server cannot distinguish clients that share a
 // connection.
 //
-// TR1      the owner is the principal; without a principal it is the session, and the record is removed with the session.
+// TR1      the owner is the principal; if the request has no principal, it is the session, and the record is removed with it.
 // TR2 (A8) bounds: MAX_RECORDS in total, MAX_PER_OWNER per owner (A6). The oldest records are removed first.
 // TR3      a task is active until the server reports a final status, the ttl expires, or ACTIVE_MS pass without news.
 
@@ -9,13 +9,13 @@ import { forgetOldest } from '../../forget-oldest.ts';
 import type { CallOwner } from '../calls/call-owner.ts';
 import type { PoolMember } from '../pool/pool-member.ts';
 
-/** Text of a principal, or a session. */
+/** Principal text, or a session. */
 export type TaskOwner = CallOwner | string;
 
-/** State of a task as reported by the server. */
+/** Task state as reported by the server. */
 export interface TaskState {
   readonly status: unknown;
-  /** Milliseconds; undefined or null without a limit. */
+  /** Milliseconds; undefined or null means unlimited. */
   readonly ttl: unknown;
 }
 
@@ -39,7 +39,7 @@ export const MAX_PER_OWNER = 1024;
 /** Longer ids are not recorded. */
 export const MAX_ID_LENGTH = 1024;
 export const ACTIVE_MS = 3_600_000;
-/** Maximum age of a record without news, regardless of the ttl. */
+/** Maximum record age without news, regardless of the ttl. */
 const KEPT_MS = 86_400_000;
 const SWEEP_MS = 60_000;
 
@@ -119,7 +119,7 @@ export class TaskRecords {
     return false;
   }
 
-  /** Removes the tasks of a closed session. */
+  /** Removes a closed session's tasks. */
   release(session: CallOwner): void {
     if (this.#size === 0) return;
     this.#size -= this.#byOwner.get(session)?.size ?? 0;

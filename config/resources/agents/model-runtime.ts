@@ -20,7 +20,7 @@ export interface AgentServer {
   readonly tools: { readonly allow: readonly string[]; readonly deny: readonly string[] };
 }
 
-/** Deny, then ask, then allow. Patterns of TOOL, SERVER/TOOL or SERVER__TOOL; `destructive` and `readonly` stand for the hints of a server. */
+/** Deny, then ask, then allow. Patterns of TOOL, SERVER/TOOL or SERVER__TOOL; `destructive` and `readonly` stand for server hints. */
 export interface ToolPolicy extends ApprovalRules {
   readonly deny: readonly string[];
   readonly ask: readonly string[];
@@ -57,7 +57,7 @@ export interface ModelRuntime {
   /** Of one call of the model, after the first attempt. */
   readonly retries: number;
   readonly servers: readonly AgentServer[];
-  /** Patterns of TOOL, SERVER/TOOL or SERVER__TOOL; none: all that the servers offer. */
+  /** Patterns of TOOL, SERVER/TOOL or SERVER__TOOL; absent: all that the servers offer. */
   readonly tools: readonly string[];
   readonly policy: ToolPolicy;
   /** What becomes of a call with effects that was begun and has no result. */

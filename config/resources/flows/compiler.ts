@@ -35,7 +35,7 @@ export class Compiler {
     return read;
   }
 
-  /** Compiles a url; `allowed` limits single expressions. Undefined after a reported error. */
+  /** Compiles a url; `allowed` limits single expressions. Undefined if it reported an error. */
   url(
     written: string | undefined,
     path: string,

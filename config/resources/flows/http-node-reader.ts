@@ -7,7 +7,7 @@ import { memberOf } from '../../reader/yaml-members.ts';
 import type { HttpMethod, NodeWork } from './flow.ts';
 import type { NodeToRead } from './node-readers.ts';
 
-/** Returns undefined after a reported error. */
+/** Returns undefined if it reported an error. */
 export function readHttpNode(node: NodeToRead): NodeWork | undefined {
   const { reader, compiler, config, id } = node;
   const at = (key: string) => joinPath(node.path, key);

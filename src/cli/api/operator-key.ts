@@ -1,7 +1,7 @@
-// Uses the operator token as the key of a command, from the state folder of the target gateway.
+// Uses the operator token as a command's key, from the target gateway's state folder.
 //
 // - the token is sent to its own gateway only: over loopback, while the holder of the state lock is alive, and to the
-//   address recorded in the lock. Any other listener could keep the token.
+//   address recorded in the lock. A foreign listener could keep the token.
 
 import { join } from 'node:path';
 import { findOperatorToken, OPERATOR_TOKEN_FILE } from '../../../actors/state/operator-token.ts';

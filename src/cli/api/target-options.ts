@@ -1,5 +1,5 @@
-// Target of a command: the address of a running gateway and the key for it.
-// Without a key the operator token of the gateway's state folder is used (operator-key.ts).
+// Command target: a running gateway's address and key.
+// The default key is the operator token in the gateway's state folder (operator-key.ts).
 //
 // The key is never an argument: whoever may list the processes of the machine would see it (A9). The file of --config
 // is read for its address alone, since whoever asks seldom has the variables that the rest of it needs. Without --url and
@@ -89,7 +89,7 @@ export async function readTarget(written: TargetOptions, env: NodeJS.ProcessEnv)
   const read =
     file === undefined ? undefined : await readGatewayFile(file, environment, config !== undefined);
   const url = readUrl(text ?? read?.url ?? DEFAULT_URL);
-  // The .env file belongs to the gateway of the file beside it.
+  // The .env file applies to the gateway file in the same folder.
   const key = readKey(apiKeyFile, text === undefined ? environment : env);
   return {
     url,
@@ -145,12 +145,12 @@ function firstLine(file: string): string {
 }
 
 interface GatewayFile {
-  /** Undefined without a usable address. */
+  /** Undefined if no address is usable. */
   readonly url: string | undefined;
   readonly stateDir: string;
 }
 
-/** Throws UsageError for a named file without an address. */
+/** Throws UsageError if the named file has no address. */
 async function readGatewayFile(path: string, env: Environment, isNamed: boolean): Promise<GatewayFile> {
   const source = await readSourceFile(resolve(path));
   if (!(source instanceof SourceFile)) {

@@ -1,4 +1,4 @@
-// Replaces a text file if it still contains the text that was read: two concurrent changes are both kept.
+// Replaces a text file if it still contains the text that was read: two concurrent changes both survive.
 
 import { lstat, open } from 'node:fs/promises';
 import { readSourceFile, SourceFile } from '../../../config/reader/source-file.ts';
@@ -16,7 +16,7 @@ export class ChangedMeanwhile extends ApiProblem {
   }
 }
 
-/** Returns the text of a file, without a byte order mark; '' for a file that does not exist. Throws ApiProblem. */
+/** Returns the file text except its byte order mark; '' if the file does not exist. Throws ApiProblem. */
 export async function readWhole(path: string): Promise<string> {
   const isThere = (await lstat(path).catch(() => undefined)) !== undefined;
   const source = await readSourceFile(path);
@@ -27,7 +27,7 @@ export async function readWhole(path: string): Promise<string> {
 }
 
 /**
- * Replaces the text `before` by `after`. `mode` is that of the new file. Throws ApiProblem, such as ChangedMeanwhile, and then the
+ * Replaces the text `before` by `after`. `mode` is for the new file. Throws ApiProblem, such as ChangedMeanwhile, and then the
  * file is unchanged.
  */
 export async function replaceText(path: string, before: string, after: string, mode?: number): Promise<void> {

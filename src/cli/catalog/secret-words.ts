@@ -65,7 +65,7 @@ export class SecretKeeper {
   }
 }
 
-/** Tests for an option such as `--api-key`. */
+/** Tests for options such as `--api-key`. */
 const isSecretOption = (word: string) => word.startsWith('-') && isCredentialName(word);
 
 /** A reference is none. */

@@ -1,4 +1,4 @@
-// Permissions and owner of a replaced file: copied from the old file, if this user may set them.
+// A replaced file's permissions and owner: copied from the old file, if this user may set them.
 
 import { access, constants, type FileHandle, stat } from 'node:fs/promises';
 
@@ -19,7 +19,7 @@ export async function accessOf(file: string, like: string, mode: number | undefi
   return { mode: mode ?? old.mode & 0o7777, owner: isOwn ? undefined : { uid: old.uid, gid: old.gid } };
 }
 
-/** Sets owner and permissions. Drops setuid and setgid if the owner cannot be kept. */
+/** Sets owner and permissions. Drops setuid and setgid if the owner cannot be preserved. */
 export async function applyAccess(handle: FileHandle, { mode, owner }: FileAccess): Promise<void> {
   let isKept = true;
   if (owner !== undefined)

@@ -1,14 +1,14 @@
-// Resolves a path to a file that a command may replace: a regular file, or a free path.
+// Resolves a path to a replaceable file: a regular file, or a free path.
 
 import type { Stats } from 'node:fs';
 import { lstat, readlink, realpath } from 'node:fs/promises';
 
-/** A file could not be written. The old file, if there was one, is unchanged. */
+/** Failure to write a file. The old file, if any, is unchanged. */
 export class UnwritableFile extends Error {
   readonly code = 'ERR_UNWRITABLE_FILE';
-  /** The path exists, and only a new file was wanted. */
+  /** The path exists, but the caller requires a new file. */
   readonly isTaken: boolean;
-  /** Another command is writing the file; a later try may succeed. */
+  /** A concurrent command is writing the file; a retry may succeed. */
   readonly isBusy: boolean;
 
   constructor(path: string, reason: string, { isTaken = false, isBusy = false } = {}) {
@@ -44,7 +44,7 @@ export async function writing<T>(path: string, action: () => Promise<T>): Promis
   }
 }
 
-/** Resolves symbolic links. Throws UnwritableFile for anything but a regular file or a free path; with `isNew` for any existing path. */
+/** Resolves symbolic links. Throws UnwritableFile unless the path is free or a regular file; with `isNew`, unless it is free. */
 export async function replaceableFile(path: string, isNew = false): Promise<{ readonly real: string }> {
   return writing(path, async () => {
     const found = await lstat(path).catch(ignoreAbsent);
@@ -69,7 +69,7 @@ function ignoreAbsent(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-/** Returns the kind of a file, with an article. */
+/** Returns the file kind, with an article. */
 export function kindOf(found: Stats): string {
   if (found.isFile()) return 'a file';
   if (found.isDirectory()) return 'a folder';

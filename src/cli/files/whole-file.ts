@@ -1,9 +1,9 @@
 // Replaces a file atomically; every command that writes a file uses this. A draft in the same folder is synced, then renamed.
 //
-// WHF1  only regular files are replaced; symbolic links are followed and kept. A pipe, a device, a socket or a folder is refused:
+// WHF1  only regular files are replaced; symbolic links are followed and preserved. A pipe, a device, a socket or a folder is refused:
 //       a rename would replace it with a file, for root even /dev/null.
 // WHF2  on any error the old file is unchanged, and the draft is removed.
-// WHF3  the draft has one name per file and locks it: concurrent commands wait, and no change is lost.
+// WHF3  the draft name is fixed per file and acts as its lock: concurrent commands wait, and no change is lost.
 
 import { type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ import { replaceableFile, UnwritableFile, writing } from './replaceable-file.ts'
 export type Write = (part: string | Uint8Array) => Promise<void>;
 
 export interface WholeFileOptions {
-  /** Permissions. Default: those of the old file, or of any new file. */
+  /** Permissions. Default: from the old file, or the default for new files. */
   readonly mode?: number | undefined;
   /** A file to copy permissions and owner from. */
   readonly like?: string;

@@ -1,7 +1,7 @@
 // `import`: finds the servers that clients on this machine have, and writes a catalog of them. It asks nothing, so that a
 // script can run it.
 //
-// IPT1  a file that exists is replaced with --force only, and never half written (files/whole-file.ts).
+// IPT1  a file that exists is replaced with --force only, and in one step (files/whole-file.ts).
 // IPT2 (A9)  no value of a secret is written or printed: what has to be set is told by name.
 
 import { isAbsolute, relative, resolve, sep } from 'node:path';

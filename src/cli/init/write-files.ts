@@ -63,7 +63,7 @@ function unwritable(error: unknown, folder: string): UsageError {
   return new UsageError(`${path} cannot be written (${code})`);
 }
 
-/** Adds a new key for each variable without one. Returns false if none is missing. */
+/** Adds a new key for each variable that has no key. Returns false if all have keys. */
 async function addVariables(file: string, names: readonly string[]): Promise<boolean> {
   const before = await readWhole(file);
   const missing = names.filter((name) => !new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`, 'm').test(before));

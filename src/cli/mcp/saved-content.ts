@@ -1,5 +1,5 @@
 // Saves a result for --output: pictures, sounds and bytes in numbered files, or else its text. Files are replaced atomically; a pipe or
-// a device, such as /dev/stdout, is written to and kept.
+// a device, such as /dev/stdout, is written to, not replaced.
 
 import { constants, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Selects items of one server from a list. The address of a server lists its own names; the address of a profile lists the names of
+// Selects a server's items from a list. A server address lists the server's own names; a profile address lists names as in
 // /mcp, for all its servers.
 
 import { MergedNames } from '../../../actors/client/aggregate/tool-names.ts';
@@ -10,7 +10,7 @@ import type { McpSituation } from './situation.ts';
 
 type Situation = Pick<McpSituation, 'place' | 'timeoutMs'>;
 
-/** Returns the items of the requested server; without one, all items. */
+/** Returns the requested server's items, or all items if no server is requested. */
 export async function itemsOfServer(
   items: readonly Item[],
   { place, timeoutMs }: Situation,
@@ -22,7 +22,7 @@ export async function itemsOfServer(
 }
 
 /**
- * Finds an item by its own name or by its name at /mcp. Throws UsageError if these are two items: `files__read` may mean the tool
+ * Looks up an item by own name or name at /mcp. Throws UsageError if these are two items: `files__read` may mean the tool
  * `read` of `files`, or a tool called `files__read`.
  */
 export async function itemNamed(

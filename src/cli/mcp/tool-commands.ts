@@ -93,7 +93,7 @@ export function refusal(what: string, problems: readonly string[], shows: string
   );
 }
 
-/** Returns the tool by its own name or by the one at /mcp. Throws UsageError. */
+/** Looks up a tool by own name or name at /mcp. Throws UsageError. */
 async function toolNamed(name: string, situation: McpSituation): Promise<Item> {
   const { session, place, request } = situation;
   const listed = await session.list('tools/list', 'tools', request);

@@ -1,4 +1,4 @@
-// Permission for the unusual items of a registry entry. Each item is allowed by name; --yes allows none.
+// Permission for a registry entry's unusual items. Each item is allowed by name; --yes does not allow any.
 
 import { UsageError } from '../api/target-options.ts';
 import { complain } from '../views/output.ts';

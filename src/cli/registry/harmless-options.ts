@@ -1,9 +1,9 @@
-// Options of npx, uvx and container engines that a registry entry may use without permission. All other words before the package need
+// Options of npx, uvx and container engines that registry entries may use without permission. Other text before the package requires
 // permission: engines have a hundred options, and a list of dangerous options is never complete.
 
 interface Options {
   readonly flags: readonly string[];
-  /** Options with a value (next word or after `=`), and their harmless values. */
+  /** Options with a value (next argument or after `=`), mapped to harmless values. */
   readonly values: Readonly<Record<string, RegExp>>;
 }
 
@@ -68,7 +68,7 @@ const harmless: Readonly<Record<string, Options>> = {
   podman: engine,
 };
 
-/** Returns the words that are not known to be harmless, each option with its value. */
+/** Returns the arguments not known to be harmless; an option includes its value. */
 export function otherWords(program: string, words: readonly string[]): readonly string[] {
   const { flags, values } = harmless[program] ?? { flags: [], values: {} };
   const others: string[] = [];

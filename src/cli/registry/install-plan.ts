@@ -54,7 +54,7 @@ export interface Plan {
   readonly program: string | undefined;
   readonly questions: readonly Question[];
   entry(answers: Answers, keep: KeepSecret): EntryToWrite;
-  /** Items that need permission, with these answers (unusual-items.ts). */
+  /** Items that need permission, given the answers (unusual-items.ts). */
   unusual(answers: Answers): readonly UnusualItem[];
 }
 

@@ -28,7 +28,7 @@ tunnels.addSubnet('2001::', 32, 'ipv6');
 /** Names of private networks. */
 const ownNames = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)$/;
 
-/** Returns the risk of a server address; undefined for a public HTTPS address. */
+/** Returns the server address risk; undefined for a public HTTPS address. */
 export function riskOfAddress(address: string): string | undefined {
   if (!URL.canParse(address)) return 'its host is unknown';
   const { protocol, hostname } = new URL(address);
@@ -40,7 +40,7 @@ export function riskOfAddress(address: string): string | undefined {
   return undefined;
 }
 
-/** Returns whether a host, as the URL parser writes it, is private. */
+/** Tests if a host, as the URL parser writes it, is private. */
 function isPrivateHost(host: string): boolean {
   const version = isIP(host);
   if (version === 4) return notPublic.check(host, 'ipv4');

@@ -1,8 +1,8 @@
 // Environment variables that steer programs: lookup of programs and code, settings, proxies, certificates. A registry entry may set
 // them only with permission.
 //
-// The table also applies to images: `docker` itself runs with the variables of a container. Names are case-insensitive, as on Windows
-// and in npm.
+// The table also applies to images: `docker` itself runs with the container's variables. Names are case-insensitive, as on Windows
+// and npm.
 
 interface Group {
   /** Completes "it can change …". */
@@ -117,7 +117,7 @@ const groups: readonly Group[] = [
 
 const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Returns the effect of a steering variable; undefined for a harmless variable. */
+/** Returns a steering variable's effect; undefined if harmless. */
 export function steeringEffect(name: string): string | undefined {
   if (!plainName.test(name)) return 'more than one variable: it is not the name of one';
   const upper = name.toUpperCase();

@@ -1,4 +1,4 @@
-// Unusual items of a registry entry: variables that steer programs, options of the program that runs the package, another package
+// A registry entry's unusual items: variables that steer programs, options of the program that runs the package, a foreign package
 // registry, a private address. Entries are written by strangers, so each item needs permission by name.
 //
 // UNI1  items are read from the values to write, never from the entry: templates, defaults and answers cannot hide an item.
@@ -25,7 +25,7 @@ export function unusualVariables(env: Readonly<Record<string, string>>): Unusual
   });
 }
 
-/** Returns the words between program and package that are not known to be harmless. */
+/** Returns the arguments between program and package not known to be harmless. */
 export function unusualOptions(program: string, words: readonly string[]): UnusualItem[] {
   const reason =
     program === 'docker' || program === 'podman'
@@ -53,7 +53,7 @@ export function unusualSource(given: RegistryPackage, program: string): UnusualI
   return isUsual ? [] : [{ name: `source:${address}`, reason }];
 }
 
-/** Returns the origin of a risky address. */
+/** Returns a risky address's origin. */
 export function unusualAddress(address: string): UnusualItem[] {
   const reason = riskOfAddress(address);
   const name = URL.canParse(address) ? new URL(address).origin : address;

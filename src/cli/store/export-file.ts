@@ -1,4 +1,4 @@
-// Output of a store export: a file that only its owner may read, or stdout.
+// Store export output: a file that only its owner may read, or stdout.
 
 import { StoreFileError } from '../../../actors/store/moved/move-errors.ts';
 import { ApiProblem } from '../api/api-client.ts';
@@ -16,7 +16,7 @@ export async function refuseExisting(path: string, isForced: boolean): Promise<v
   }
 }
 
-/** Returns the result of `fill`. Rejects with its error, or with StoreFileError if the file cannot be written. */
+/** Returns the result of `fill`. Rejects with the `fill` error, or StoreFileError if the file is unwritable. */
 export async function writeExport<T>(
   path: string,
   isForced: boolean,

@@ -12,7 +12,7 @@ export interface Greeted {
   /** The filling of the HTTP seam. */
   readonly kind: string;
   readonly hasInspector: boolean;
-  /** Path of a one-time link to the inspector, where only a person sees the banner. */
+  /** Path of the one-time inspector link; only for terminals. */
   readonly link?: string | undefined;
   readonly triggers: readonly ShownTrigger[];
   /** The line to type for a command with these words, as it reaches this gateway. */

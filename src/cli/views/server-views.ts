@@ -104,7 +104,7 @@ function cutEntries({ lists }: ServerDetails): readonly (readonly [string, strin
   });
 }
 
-/** Counts and descriptions of the invalid items of each list. */
+/** Counts and descriptions of invalid items, per list. */
 function invalidEntries({ lists }: ServerDetails): readonly (readonly [string, string])[] {
   return Object.entries(lists).flatMap(([name, list]) => {
     if (!list?.invalid) return [];

@@ -1,6 +1,6 @@
-// Quotes words of a command line that users copy into a shell.
+// Quotes command line arguments that users copy into a shell.
 
-/** Returns the word as a POSIX shell reads it back: quoted if necessary. */
+/** Quotes the argument for a POSIX shell, if necessary. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -65,7 +65,7 @@ export function serverRecord(server: ManagedServer, redact: (text: string) => st
   };
 }
 
-/** Invalid items of a list and their outcome in merged lists; null if all are valid. */
+/** Invalid list items and the outcome in merged lists; null if all are valid. */
 function invalidItems({ cache }: ManagedServer, kind: ListKind, redact: (text: string) => string) {
   const { repaired, omitted, first } = cache.faultsOf(kind);
   if (repaired + omitted === 0) return null;
@@ -77,7 +77,7 @@ function invalidItems({ cache }: ManagedServer, kind: ListKind, redact: (text: s
   return { repaired, omitted, items };
 }
 
-/** The lists of a server: number of items, why a list is cut off, its invalid items; null for an unknown list. */
+/** A server's lists: number of items, why a list is cut off, its invalid items; null for unknown lists. */
 function listRecords(server: ManagedServer, redact: (text: string) => string) {
   const record = (kind: ListKind) => {
     const { lists, cuts } = server.cache;

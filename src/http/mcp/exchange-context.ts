@@ -2,7 +2,7 @@
 // RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
 //
 // EXC1  MCP addresses return every error as a JSON-RPC message, and answer an accepted request with status 200. Python clients
-//       on SDK 1.x close the session on any other status except 404 and never read the body.
+//       on SDK 1.x close the session on other statuses except 404 and do not read the body.
 
 import { GatewayError, OverloadedError, StoppedError } from '../../../actors/errors.ts';
 import { errorMessage } from '../../../actors/jsonrpc/compose.ts';

@@ -40,7 +40,7 @@ export class PostOutlet implements Outlet, Awaited {
       this.#endStream(this.#stream);
       return;
     }
-    // EXC1. Errors carry no session id: a failed `initialize` ends its session.
+    // EXC1. Errors carry no session id: a failed `initialize` closes its session.
     if (error !== undefined) this.#context.message(200, message, retryAfter(error));
     else {
       const { session } = this;

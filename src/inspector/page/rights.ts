@@ -1,5 +1,5 @@
-// Rights of this page. If commands are allowed, the gateway marks the page of a watcher: it would refuse every command
-// without the operator's cookie, so the page offers none.
+// Rights of this page. If commands are allowed, the gateway marks a watcher's page: it would refuse every command
+// without the operator's cookie, so the page has no buttons.
 
 import type { Totals } from '../wire/feed-wire.ts';
 

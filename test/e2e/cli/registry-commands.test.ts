@@ -154,7 +154,7 @@ test('a package is installed by questions in a terminal, of which secret answers
   });
 });
 
-/** Has unusual items of every kind. */
+/** Has all kinds of unusual items. */
 const greedy: Published = {
   server: {
     name: 'io.example.people/greedy',

@@ -1,4 +1,4 @@
-// Commands that write a file replace regular files only: pipes, devices and links are kept.
+// Commands that write a file replace regular files only: pipes, devices and links survive.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -37,7 +37,7 @@ async function startServer(name: Received['server']): Promise<Server> {
   return server;
 }
 
-/** A flow of one request, with the parameter `q`. */
+/** A single-request flow with the parameter `q`. */
 const sends = (name: string, config: Readonly<Record<string, unknown>>) =>
   flow(name, {
     parameters: [{ name: 'q' }],

@@ -42,7 +42,7 @@ const guarded: [string, string, Ask?][] = [
 ];
 const everywhere = [['GET', '/health'] as [string, string, Ask?], ...guarded];
 
-/** Body of a refused request: at MCP addresses a JSON-RPC error, elsewhere the words of the contract. */
+/** Refusal body: at MCP addresses a JSON-RPC error, on plain routes the text in the contract. */
 const refusal = (path: string, error: string, message: unknown, more: object = {}) =>
   /^\/mcp(\/|$)/.test(path)
     ? { jsonrpc: '2.0', id: null, error: { code: -32600, message } }

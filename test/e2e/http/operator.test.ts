@@ -1,4 +1,4 @@
-// Without an API key: what an anonymous sender may do, route by route, and what the operator token opens.
+// Gateways without `api_key`: permissions of anonymous senders per route, and access by the operator token.
 
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 afterAll(() => gateway.stop());
 
-/** Every route of the tables with each of its methods. */
+/** All routes in the tables, with their methods. */
 const routes = [
   ...[...fixedRoutes, ...namedRoutes].flatMap(([shape, { methods, access, isOpen }]) =>
     [...methods.keys()].map((method) => ({ shape, method, access, isOpen: isOpen === true })),
@@ -150,7 +150,7 @@ describe('the inspector', () => {
     const sent = { cookie: cookie.split(';', 1)[0] ?? '' };
     expect((await ask(at('/inspector'), { headers: sent })).text).not.toContain('data-access');
     expect((await post('/inspector/servers/curious/stop', sent)).status).toBe(200);
-    // The cookie opens the inspector alone, and no page of another origin can use it.
+    // The cookie opens the inspector alone, and pages from foreign origins cannot use it.
     expect((await post('/admin/reload', { ...anonymously, ...sent })).status).toBe(401);
     const foreign = { ...sent, origin: 'http://127.0.0.1:9' };
     expect((await post('/inspector/servers/curious/stop', foreign)).status).toBe(403);

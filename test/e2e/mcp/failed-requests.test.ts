@@ -1,5 +1,5 @@
-// Failed requests at the MCP addresses, over raw HTTP in both eras and with the clients of both SDKs: an accepted request is
-// answered with status 200 and a JSON-RPC error, and the session lives on. Only /rpc has statuses for such errors.
+// Failed requests at the MCP addresses, over raw HTTP in both eras, and by clients on both SDKs: an accepted request is
+// answered with status 200 and a JSON-RPC error, and the session lives on. Only /rpc uses error statuses.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, ask, BOTH, initialize, message, post } from '../../fixtures/clients/api-client.ts';
@@ -115,7 +115,7 @@ describe.each(fillings)('over %s', (http) => {
         expect(json.error.message.length).toBeGreaterThan(20);
         expect(headers['mcp-session-id']).toBeUndefined();
       }
-      // The server is parked now: the answer has the time of the next attempt.
+      // The server is parked now: the answer contains the next attempt's time.
       const parked = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
       expect([parked.status, parked.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
       expect(Number(parked.headers['retry-after'])).toBeGreaterThan(0);

@@ -1,5 +1,5 @@
-// Servers that list items no strict client accepts: merged lists repair or omit them, so that a client of either SDK sees
-// every good item of every server. Lists at /mcp/:id are forwarded unchanged.
+// Servers that list items no strict client accepts: merged lists repair or omit them, so clients on both SDKs receive
+// all good items from all servers. Lists at /mcp/:id are forwarded unchanged.
 
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -154,7 +154,7 @@ test('invalid items are told in the log once, in the record and in the command, 
   const [line] = faultLines(gateway).filter(({ msg }) => msg.startsWith('tools/list'));
   expect(line?.msg).toContain('4 repaired and 5 omitted in merged lists: "');
   expect(line?.msg).toMatch(/and 4 more/);
-  // An equal list is no news; another one is.
+  // An equal list is no news; a changed list is.
   await session.request('tools/call', { name: 'bad__ok', arguments: {} });
   const single = await RawSession.open(gateway.url, '/mcp/bad');
   await single.request('tools/call', { name: 'notify', arguments: {} });

@@ -1,4 +1,4 @@
-// Tasks of legacy servers: plain clients call tools that require a task at /mcp, clients of a shared connection cannot reach
+// Tasks of legacy servers: plain clients call tools that require a task at /mcp, clients that share a connection cannot reach
 // foreign tasks at /mcp/:id, and a running task prevents the idle stop.
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ import {
 } from '../../fixtures/gateway/gateway-process.ts';
 import { everythingServer } from '../../fixtures/server/real-servers.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: each test knows what it has asked for
+// biome-ignore lint/suspicious/noExplicitAny: each test knows the response shape
 type Json = any;
 
 const TASKS = 'io.modelcontextprotocol/tasks';
@@ -54,7 +54,7 @@ beforeAll(async () => {
   });
 });
 
-/** The messages of one method that a server has received. */
+/** Messages with one method, as received by a server. */
 function heard(id: string, method: string): Json[] {
   if (!existsSync(heardBy(id))) return [];
   const lines = readFileSync(heardBy(id), 'utf8').split('\n').filter(Boolean);
@@ -94,7 +94,7 @@ describe('at the address of several servers', () => {
       content: [{ type: 'text', text: `done ${marker}` }],
       _meta: { mine: 1 },
     });
-    // The ttl covers the maximum duration of a call, and a margin.
+    // The ttl covers the maximum call duration, and a margin.
     expect(callOf('calls', marker).params.task).toEqual({ ttl: 660_000 });
   });
 
@@ -162,7 +162,7 @@ describe('at the address of several servers', () => {
     expect(progress.map((one) => one.progress)).toEqual(progress.map((_, at) => at + 1));
     expect(progress.every(({ progressToken }) => progressToken === 'mine')).toBe(true);
     expect(all.at(-1)).toMatchObject({ id: 'x', result: { content: [{ text: 'done p' }] } });
-    // The client does not know the task, and must not receive its status.
+    // The client does not know the task, so it receives no status.
     expect(all.some(({ method }) => method === 'notifications/tasks/status')).toBe(false);
   });
 
@@ -362,7 +362,7 @@ test('clients that share a connection to a remote server have their own tasks', 
   expect(await seen(ben, 'tasks/result')).toContain(notFound.message);
   expect(await seen(anna, 'tasks/result')).toContain('done far');
   await fetch(url, { method: 'DELETE', headers: anna });
-  // The tasks of a closed session are unknown, even with a valid id.
+  // A closed session's tasks are unknown, even with a valid id.
   expect(await seen(await initialize(url), 'tasks/get')).toContain(notFound.message);
 });
 

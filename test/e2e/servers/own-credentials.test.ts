@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests write references.
-// Redaction in errors of servers: a client receives the error as written, except for the credentials of the same server. The test
+// Redaction in errors of servers: a client receives the error as written, except for the server's own credentials. The test
 // server echoes the name of an unknown tool in its error, so a test chooses the error text.
 
 import { afterEach, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// One-time links to the inspector: each opens once, in its time, and only as many are open as are kept.
+// One-time links to the inspector: each works once, within its lifetime, and their number is bounded.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

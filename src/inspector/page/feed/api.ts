@@ -11,7 +11,7 @@ import type {
 import type { AgentList, ApprovalList, FlowDrawing, RunDetails, RunList } from '../../wire/run-wire.ts';
 import type { ConnectFacts } from '../../wire/tool-wire.ts';
 
-/** Items of a list that merged lists repair or omit; the first few are described. */
+/** List items that merged lists repair or omit; the first few are described. */
 interface InvalidItems {
   readonly repaired: number;
   readonly omitted: number;

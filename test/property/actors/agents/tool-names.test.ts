@@ -53,7 +53,7 @@ test('a tool of which there is one keeps its own name, where that is accepted an
 test('`server__tool` is that tool or no tool, whatever other servers call theirs (ATN2)', () => {
   fc.assert(
     fc.property(tools, (some) => {
-      // Each server also offers tools with the full names of all other tools.
+      // Each server also offers tools with the full names of tools on the remaining servers.
       const chosen = some.flatMap(({ server }) =>
         some.map((one) => ({ server, tool: `${one.server}__${one.tool}` })),
       );

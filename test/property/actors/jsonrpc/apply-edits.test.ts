@@ -1,4 +1,4 @@
-// Edits of a message: the result equals string editing in any order, and conflicting edits are refused.
+// Message edits: the result equals string editing in any order, and conflicting edits are refused.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -62,7 +62,7 @@ test('overlapping edits are refused, whatever their order and wherever they over
     fc.property(parts, fc.nat(), fc.nat(), fc.nat(), text, (given, which, from, length, put) => {
       const { bytes, edits } = laidOut([{ gap: 1, size: 5, text: '' }, ...given]);
       const other = edits[which % edits.length] as Edit;
-      // Starts inside the existing edit, or contains the first byte of that edit.
+      // Starts inside the existing edit, or contains its first byte.
       const size = other.end - other.start;
       const inside = { start: other.start + (from % Math.max(1, size)), text: put };
       const around = { start: Math.max(0, other.start - 1 - (from % 3)), text: put };

@@ -79,7 +79,7 @@ const literal = fc
 
 interface Piece {
   readonly literal: string;
-  /** Value behind the literal text, if any. */
+  /** Value following the literal text, if any. */
   readonly value: string | undefined;
 }
 

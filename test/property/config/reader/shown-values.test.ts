@@ -40,7 +40,7 @@ const hidden: Readonly<Record<string, Place>> = {
   prompt: (reference) => ({ system_prompt: reference }),
 };
 
-// Names that could be keys; none that is in a file by chance.
+// Names that could be keys, but do not occur in a file by chance.
 const value = fc.stringMatching(/^z[a-z0-9]{2,6}-[a-z]\d[a-z]\d[a-z][a-z0-9]{0,6}$/);
 const plainName = fc.constantFrom('MODEL', 'PLACE', 'ADA', 'BASE');
 const keyName = fc.constantFrom('MODEL_KEY', 'API_TOKEN', 'THE_SECRET', 'DB_PASSWORD', 'MY_AUTH');

@@ -254,7 +254,7 @@ function check({ exchanges, peers }: Cluster): void {
     if (told?.endsWith('200')) expect(line?.hasEnded).toBe(true);
     // What may have been carried out is not said to be gone, and what was not sent is not said to have been.
     if (told?.endsWith(' ERR_CONNECTION_LOST')) expect(line?.isConnected).toBe(true);
-    // Errors of accepted requests have status 200; a stream that fails to open has another.
+    // Errors of accepted requests have status 200; a stream that fails to open does not.
     const [status, reason] = told?.split(' ERR_') ?? [];
     if (reason !== undefined) expect(status === '200').toBe(!isListening);
     if (told === 'gone') expect(!line?.isConnected || line.answer === 'instance').toBe(true);

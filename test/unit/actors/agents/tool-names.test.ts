@@ -21,7 +21,7 @@ test('`server__tool` is never the name of a tool that has it as its own name (AT
     'wiki__read',
     'wiki__bank__read',
   ]);
-  // Also without such a tool of `bank`, and without a server `bank`.
+  // Also if `bank` has no such tool, or is no server.
   expect(named('bank/write', 'wiki/bank__read')).toEqual(['write', 'wiki__bank__read']);
   expect(named('wiki/bank__read')).toEqual(['wiki__bank__read']);
   expect(named('x/a__b', 'a/b', 'c/b')).toEqual(['x__a__b', 'a__b', 'c__b']);

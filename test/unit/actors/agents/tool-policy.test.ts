@@ -31,7 +31,7 @@ describe('the policy of an agent', () => {
     expect(verdictAt('wiki', 'bank__read', 'wiki__bank__*')).toBe('ask');
     expect(verdictAt('a', 'b__c', 'a__b__c', ['a', 'a__b'])).toBe('allow');
     expect(verdictAt('a__b', 'c', 'a__b__c', ['a', 'a__b'])).toBe('ask');
-    // Without a server of that name it is a tool's own name.
+    // If no server has this name, it is a tool's own name.
     expect(verdictAt('wiki', 'bank__read', 'bank__read', ['wiki'])).toBe('ask');
   });
 

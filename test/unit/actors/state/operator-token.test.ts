@@ -1,4 +1,4 @@
-// The file of the operator token: who can read it, what is replaced, and that nothing of it stays open.
+// The operator token file: permissions, replacement, and no open descriptor.
 
 import { execFileSync } from 'node:child_process';
 import {

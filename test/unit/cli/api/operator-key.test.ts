@@ -1,4 +1,4 @@
-// The operator token as the key of a command: it is found for the gateway of the state folder, and for no other address.
+// The operator token as a command's key: used for the state folder's gateway, and not for other addresses.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

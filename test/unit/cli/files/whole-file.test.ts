@@ -125,7 +125,7 @@ describe('a file', () => {
     const path = join(folder, 'file');
     writeFileSync(path, 'old');
     chmodSync(path, 0o640);
-    // Only root can create a file with another owner.
+    // Only root can create a file with a different owner.
     if (process.getuid?.() === 0) chownSync(path, 12_345, 23_456);
     const { uid, gid } = statSync(path);
     await writeWhole(path, 'new');

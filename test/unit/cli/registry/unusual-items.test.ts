@@ -1,4 +1,4 @@
-// Unusual items are found in the written values, for every form of a registry entry (UNI1).
+// Unusual items are found in the written values, for all forms of registry entries (UNI1).
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

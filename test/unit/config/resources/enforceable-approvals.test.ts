@@ -1,4 +1,4 @@
-// Approvals that could not be enforced are errors of their files; what guards calls is found in every kind of resource.
+// Unenforceable approvals are errors in the file; guards are detected in all kinds of resources.
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { findCallGuard } from '../../../../config/resources/call-guards.ts';

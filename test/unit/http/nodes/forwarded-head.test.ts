@@ -1,4 +1,4 @@
-// The head of a request that is forwarded to another node: it identifies the operator, and clients cannot set that header.
+// The head sent with a forwarded request: it identifies the operator, and clients cannot set that header.
 
 import { expect, test } from 'vitest';
 import type { NodeWay } from '../../../../actors/cluster/node-ways.ts';

@@ -50,7 +50,7 @@ function namesIn(servers: World, order = Object.keys(servers)): ReadonlyMap<stri
   return found;
 }
 
-/** Adds tools that a server may choose after it has seen the names of all others. */
+/** Adds tools chosen by a server with knowledge of the foreign names. */
 const withChosen = (servers: World): World => {
   const names = [...namesIn(servers).keys()];
   const chosen = names.flatMap((name) =>

@@ -1,4 +1,4 @@
-// For any lists of servers, the items of merged lists are valid for the schemas of both SDK generations, and valid items
+// For any lists of servers, the items of merged lists are valid for the schemas from either SDK generation, and valid items
 // keep their bytes.
 
 import { specTypeSchemas } from '@modelcontextprotocol/client';
@@ -38,7 +38,7 @@ const second = {
   resourceTemplates: specTypeSchemas.ResourceTemplate,
 };
 
-/** The error with which SDK v1 rejects a list for the schema of a result. */
+/** The error with which SDK v1 rejects a list for a result schema. */
 function compileFault(schema: unknown): readonly unknown[] {
   if (schema === undefined) return [];
   try {
@@ -49,7 +49,7 @@ function compileFault(schema: unknown): readonly unknown[] {
   }
 }
 
-/** Faults that a client of either generation finds. */
+/** Faults reported by clients on either generation. */
 function faultsOf(kind: ListKind, era: 'legacy' | 'modern', item: unknown): readonly unknown[] {
   const found: unknown[] = [];
   if (era === 'legacy') {
@@ -76,7 +76,7 @@ function listed(kind: ListKind, era: 'legacy' | 'modern', lists: readonly ListIt
     .raw.toString();
 }
 
-/** Throws for half of a surrogate pair in a key or value. */
+/** Throws for a lone surrogate in a key or value. */
 const strictly = (json: string) =>
   JSON.parse(json, (key, value: unknown) => {
     if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed()))
@@ -137,7 +137,7 @@ function isSchemaSound(item: unknown): boolean {
   const { size = 0, inputSchema = {}, outputSchema, arguments: given = [] } = members;
   const { $schema = '', properties = {} } = inputSchema as Record<string, unknown>;
   const schemas = [properties, ...Object.values(properties as object)];
-  // The check of a result's schema is stricter than the clients, and has its own tests.
+  // The result schema check is stricter than the clients, and is tested separately.
   const isOutputSame =
     outputSchema === undefined ||
     JSON.stringify(outputSchema) === JSON.stringify(fullItems.tools.outputSchema);

@@ -166,7 +166,7 @@ test.each(kinds.legacy.flatMap((client) => kinds.modern.map((server) => [client,
   },
 );
 
-// Regression: the removals of the tasks extension and of the surrounding capabilities overlapped, and members of `_meta`
+// Regression: the removals of the tasks extension and the surrounding capabilities overlapped, and members of `_meta`
 // replaced a part of the arguments.
 test('no crafted metadata becomes arguments, whatever the lengths', () => {
   for (let pad = 0; pad < 120; pad += 1) {

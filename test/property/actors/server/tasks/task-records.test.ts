@@ -54,7 +54,7 @@ test('each owner finds its own tasks, the end of a session removes them, and a r
         if (one.do === 'wait') now += one.ms;
         else if (one.do === 'add') {
           const owner = owners[one.owner] as CallOwner | string;
-          // Any session of a principal may create its tasks.
+          // Any session may create tasks for its principal.
           const session = (typeof owner === 'string' ? sessions[one.session] : owner) as CallOwner;
           const member = members[one.member] as PoolMember;
           records.add({ owner, session, member }, `t${one.id}`, { status: 'working', ttl: one.ttl });

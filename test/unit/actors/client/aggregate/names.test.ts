@@ -49,7 +49,7 @@ describe('the name of a tool among all servers', () => {
   });
 
   test('of two tools of one server whose short digests are equal has a long digest', () => {
-    // Found by search: the first 32 bits of their digests are equal, and so are their first 70 characters.
+    // Found by search: the first 70 characters and the first 32 digest bits are equal.
     const [one, other] = [`${'x'.repeat(70)}103899`, `${'x'.repeat(70)}116731`];
     for (const tool of [one, other]) expect(nameOf('s', tool)).toMatch(/_63485e50$/);
     const names = new MergedNames(['s']).namesOf('s', [one, other]);

@@ -1,4 +1,4 @@
-// Hidden client capabilities at modern servers: the tasks extension at /mcp, and roots unless forwarded. All other bytes stay
+// Hidden client capabilities at modern servers: the tasks extension at /mcp, and roots unless forwarded. Other bytes stay
 // unchanged.
 
 import { expect, test } from 'vitest';

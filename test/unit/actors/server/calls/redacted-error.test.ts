@@ -1,4 +1,4 @@
-// Redaction of a server's own credentials in its error answers.
+// Redaction: a server's own credentials in its error answers.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

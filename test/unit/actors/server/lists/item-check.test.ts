@@ -1,4 +1,4 @@
-// Items of lists as servers write them, and their forms in merged lists.
+// List items as servers write them, and the forms in merged lists.
 
 import { describe, expect, test } from 'vitest';
 import { JsonScanner } from '../../../../../actors/jsonrpc/json-scanner.ts';

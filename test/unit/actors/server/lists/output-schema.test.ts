@@ -1,4 +1,4 @@
-// Schemas of results that clients of SDK v1 can compile, and those for which they reject a list.
+// Result schemas that clients on SDK v1 compile, and schemas that make them reject a list.
 
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { describe, expect, test } from 'vitest';
