@@ -43,7 +43,7 @@ export function warnOfAnonymousClients(resources: readonly ReadResource[]): void
     if (guard === undefined) continue;
     each.reader.report(
       guard.path,
-      `there is no api_key, so approvals and policies (here ${guard.rule}) hold by the operator token: /mcp and /rpc refuse clients without it; set api_key where clients should have a key`,
+      `there is no api_key, so approvals and policies (here ${guard.rule}) depend on the operator token: /mcp and /rpc refuse clients without it; set api_key to give clients a key`,
       'warning',
     );
     return;

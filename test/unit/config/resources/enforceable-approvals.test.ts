@@ -135,7 +135,7 @@ describe('what guards calls', () => {
       (await load(documents, { hasKey })).lines.filter((line) => line.includes('api_key, so approvals'));
     expect(await warnings(false)).toEqual([
       expect.stringMatching(
-        /^all\.yaml:4:\d+: warning: spec\.policy: there is no api_key, so approvals and policies \(here policy\.ask\) hold by the operator token/,
+        /^all\.yaml:4:\d+: warning: spec\.policy: there is no api_key, so approvals and policies \(here policy\.ask\) depend on the operator token/,
       ),
     ]);
     expect([await warnings(true), await warnings()]).toEqual([[], []]);
