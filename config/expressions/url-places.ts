@@ -3,7 +3,7 @@
 import { type Expression, ExpressionError, type ExpressionFault, quoted } from './expression.ts';
 import type { TemplatePart } from './template.ts';
 import { percentEncoded } from './text-functions.ts';
-import { isDotSegment } from './url-prefix.ts';
+import { findDotSegment } from './url-prefix.ts';
 
 /** A path segment, a query parameter, the fragment, or the scheme and host. */
 interface Place {
@@ -35,7 +35,7 @@ export function placesOf(origin: string, parts: readonly TemplatePart[]): readon
     }
   }
   const isRewritten =
-    parts.length > 1 && places.some((each) => isLiteral(each) && leadsUp(each, literalOf(each)));
+    parts.length > 1 && places.some((each) => isLiteral(each) && dotsIn(each, literalOf(each)) !== undefined);
   return isRewritten ? { message: 'remove the segments . and .. from a path with {{ }}', at: 0 } : places;
 }
 
@@ -43,7 +43,7 @@ const isLiteral = ({ pieces }: Place) => pieces.every((piece) => typeof piece ==
 
 const literalOf = ({ pieces }: Place) => pieces.join('');
 
-const leadsUp = ({ delimiter }: Place, text: string) => delimiter === '/' && isDotSegment(text);
+const dotsIn = ({ delimiter }: Place, text: string) => (delimiter === '/' ? findDotSegment(text) : undefined);
 
 /** Renders one place. Throws ExpressionError for unsuitable values. */
 export function placeText(place: Place, values: Readonly<Record<string, unknown>>): string {
@@ -53,10 +53,11 @@ export function placeText(place: Place, values: Readonly<Record<string, unknown>
     .join('');
   const what = place.delimiter === '/' ? 'path segment' : 'query parameter';
   if (text === '') throw refusal(place, `leaves a ${what} empty: give it a value`);
-  if (leadsUp(place, text))
+  const dots = dotsIn(place, text);
+  if (dots !== undefined)
     throw refusal(
       place,
-      `makes the path segment ${text.split(';', 1)[0]}, which leads to another path: send it in the query`,
+      `makes the path segment ${dots.split(/;|%3b/i, 1)[0]}, which leads to another path: send it in the query`,
     );
   return text;
 }

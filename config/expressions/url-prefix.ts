@@ -2,7 +2,7 @@
 //
 // The URL parser normalises both sides before the comparison, so an unusual spelling cannot evade it.
 
-const DOT_SEGMENT = /^(?:\.|%2e){1,2}(?:;.*)?$/i;
+const DOT_SEGMENT = /^(?:\.|%2e){1,2}(?:(?:;|%3b).*)?$/i;
 const ENCODED_SLASH = /%2f|%5c/gi;
 
 /** Returns the fault in scheme, host or user name, or undefined. */
@@ -22,14 +22,19 @@ export function readPrefix(text: string): URL | string {
   return /^[^?#]+\/$/.test(text) ? new URL(text) : 'should end with /, as https://api.example.com/v1/';
 }
 
-/** Returns true for segments that servers resolve as `.` or `..`, also after decoding and removal of path parameters. */
-export function isDotSegment(segment: string): boolean {
-  return DOT_SEGMENT.test(segment);
+/**
+ * Finds a segment that servers resolve as `.` or `..`, also after decoding and removal of path parameters. Some servers
+ * and proxies decode `%2F` and `%5C` first.
+ */
+export function findDotSegment(path: string): string | undefined {
+  return path
+    .replace(ENCODED_SLASH, '/')
+    .split('/')
+    .find((segment) => DOT_SEGMENT.test(segment));
 }
 
 /** Returns true if origin and path match an allowed prefix. */
 export function isAllowed({ origin, pathname }: URL, prefixes: readonly URL[]): boolean {
-  const segments = pathname.replace(ENCODED_SLASH, '/').split('/');
-  if (segments.some(isDotSegment)) return false;
+  if (findDotSegment(pathname) !== undefined) return false;
   return prefixes.some((prefix) => prefix.origin === origin && pathname.startsWith(prefix.pathname));
 }

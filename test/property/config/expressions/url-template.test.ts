@@ -107,7 +107,8 @@ const raw = (pieces: readonly Piece[]) =>
     )
     .join('');
 
-const isDots = (text: string) => /^(?:\.|%2e){1,2}(?:;.*)?$/i.test(text);
+const isDots = (text: string) =>
+  text.split(/%2f|%5c/i).some((segment) => /^(?:\.|%2e){1,2}(?:(?:;|%3b).*)?$/i.test(segment));
 
 test('scheme, host, port, segments and parameters are those of the file, and each value arrives unchanged (URL1)', () => {
   let rendered = 0;

@@ -30,8 +30,8 @@ describe('a value in a url', () => {
   test.each([
     [
       `http://h.example/users/${Q}/notes`,
-      '../../admin/delete?all=1#',
-      'http://h.example/users/..%2F..%2Fadmin%2Fdelete%3Fall%3D1%23/notes',
+      'a/..b/delete?all=1#',
+      'http://h.example/users/a%2F..b%2Fdelete%3Fall%3D1%23/notes',
     ],
     [`http://h.example/users/${Q}/notes`, 'a\\b', 'http://h.example/users/a%5Cb/notes'],
     [`http://h.example/users/${Q}`, 'a%2fb', 'http://h.example/users/a%252fb'],
@@ -67,6 +67,10 @@ describe('a value in a url', () => {
       '`parameters.q` makes the path segment .., which leads to another path',
     ],
     [`http://h.example/users/${Q}`, '.', 'makes the path segment .'],
+    [`http://h.example/users/${Q}/notes`, '../../admin?all=1#', 'makes the path segment .., which'],
+    [`http://h.example/users/${Q}/notes`, 'a\\..\\b', 'makes the path segment .., which'],
+    [`http://h.example/users/.${Q}`, './admin', 'makes the path segment .., which'],
+    [`http://h.example/users/${Q}`, 'a/..;v=1/b', 'makes the path segment .., which'],
     [`http://h.example/users/.${Q}/x`, '.', 'makes the path segment ..'],
     [`http://h.example/users/%2E${Q}/x`, '.', 'makes the path segment %2E.'],
     [`http://h.example/users/${Q}{{ parameters.r }}/x`, '.', 'makes the path segment ..'],
