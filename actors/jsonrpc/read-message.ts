@@ -11,9 +11,10 @@ import { Envelope } from './envelope.ts';
 import { JsonScanner, NotJsonError, TooDeepError, textOf } from './json-scanner.ts';
 import { RpcFault, rpcCodes, TooDeepFault } from './rpc-fault.ts';
 
-/** The members of `params` that routing reads or replaces. */
+/** Members of `params` that the gateway reads or replaces. */
 const watched = new Set([
   'name',
+  'arguments',
   'uri',
   'cursor',
   'requestId',

@@ -355,7 +355,17 @@ export class Front implements Part {
       context.error(405, `${method} is not possible here; try ${allow}`, [['allow', allow]]);
       return undefined;
     }
-    return this.#isRefused(context, method, route) ? undefined : action(this.#shared, context, route.id);
+    if (this.#isRefused(context, method, route)) return undefined;
+    const handle = action(this.#shared, context, route.id);
+    const mayBeGuarded = this.triggers !== undefined && route.access === 'client';
+    return mayBeGuarded ? handle && this.#checkAgain(context, route, handle) : handle;
+  }
+
+  /** A reload may bring a guard while the body arrives. */
+  #checkAgain(context: ExchangeContext, route: Route, handle: BodyHandler): BodyHandler {
+    return (request, body, reply) => {
+      if (!this.#isRefused(context, request.method, route)) handle(request, body, reply);
+    };
   }
 
   /** Refuses the request if its sender lacks the access; true when it was refused. */

@@ -15,11 +15,28 @@ interface Group {
 const groups: readonly Group[] = [
   {
     effect: 'which programs are run',
-    names: ['PATH', 'PATHEXT', 'COMSPEC', 'SHELL', 'IFS', 'PAGER', 'EDITOR', 'VISUAL', 'BROWSER', 'SSH_*'],
+    names: [
+      ...['PATH', 'PATHEXT', 'COMSPEC', 'SHELL', 'IFS', 'PAGER', 'LESSOPEN', 'EDITOR', 'VISUAL', 'BROWSER'],
+      ...[
+        'SSH_*',
+        'SVN_SSH',
+        'RSYNC_RSH',
+        'SUDO_*',
+        'CC',
+        'CXX',
+        'MAKEFLAGS',
+        'RUSTC*',
+        'ESBUILD_BINARY_PATH',
+      ],
+      ...['CHROME_PATH', 'PUPPETEER_*', 'PLAYWRIGHT_*'],
+    ],
   },
   {
     effect: 'which code is loaded into every program',
-    names: ['LD_*', 'DYLD_*', 'GCONV_PATH', 'GLIBC_TUNABLES', 'LOCPATH', 'OPENSSL_*'],
+    names: [
+      ...['LD_*', 'DYLD_*', 'GCONV_PATH', 'GLIBC_TUNABLES', 'LOCPATH', 'OPENSSL_*'],
+      ...['GTK_MODULES', 'GTK_PATH', 'QT_PLUGIN_PATH', 'GIO_EXTRA_MODULES'],
+    ],
   },
   {
     effect: 'which code a shell runs first',
@@ -30,7 +47,7 @@ const groups: readonly Group[] = [
   },
   {
     effect: 'which code Node.js loads, and whom it trusts',
-    names: ['NODE_*', 'ELECTRON_*', 'BUN_*', 'DENO_*', 'TS_NODE_*', 'TSX_*'],
+    names: ['NODE_*', 'VSCODE_INSPECTOR_OPTIONS', 'ELECTRON_*', 'BUN_*', 'DENO_*', 'TS_NODE_*', 'TSX_*'],
     except: ['NODE_ENV', 'NODE_NO_WARNINGS'],
   },
   {
@@ -57,6 +74,7 @@ const groups: readonly Group[] = [
     names: [
       ...['JAVA_TOOL_OPTIONS', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS', 'JAVA_OPTS', 'JAVA_HOME', 'CLASSPATH'],
       ...['PERL5*', 'PERLLIB', 'RUBYOPT', 'RUBYLIB', 'PHPRC', 'PHP_INI_SCAN_DIR', 'LUA_*', 'TCLLIBPATH'],
+      ...['SBT_OPTS', 'CATALINA_OPTS', 'ERL_*', 'ELIXIR_ERL_OPTIONS', 'ANSIBLE_*'],
       ...['DOTNET_*', 'CORECLR_*', 'COMPLUS_*', 'MONO_*', 'R_PROFILE*', 'R_ENVIRON*', 'JULIA_*'],
     ],
   },
@@ -104,6 +122,20 @@ const groups: readonly Group[] = [
       'TMPDIR',
       'TEMP',
       'TMP',
+    ],
+  },
+  {
+    effect: 'which credentials programs use, and which service receives them',
+    names: [
+      ...['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE', 'AWS_ENDPOINT_URL*', 'AWS_CA_BUNDLE'],
+      ...[
+        'GOOGLE_APPLICATION_CREDENTIALS',
+        'CLOUDSDK_*',
+        'AZURE_CONFIG_DIR',
+        'PGSERVICEFILE',
+        'PGSYSCONFDIR',
+      ],
+      ...['TNS_ADMIN', 'GNUPGHOME', 'NETRC'],
     ],
   },
   {

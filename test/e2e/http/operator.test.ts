@@ -1,11 +1,18 @@
 // Gateways without `api_key`: permissions of anonymous senders per route, and access by the operator token.
 
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { automationRoutes } from '../../../src/http/api/automation-routes.ts';
 import { fixedRoutes, namedRoutes } from '../../../src/http/routes.ts';
-import { agent, httpAgent, startAutomation, writeResources } from '../../fixtures/automation/automation.ts';
+import {
+  agent,
+  eventually,
+  httpAgent,
+  startAutomation,
+  writeResources,
+} from '../../fixtures/automation/automation.ts';
 import {
   ask,
   BOTH,
@@ -204,6 +211,33 @@ describe('clients of MCP', () => {
     await reload();
     expect((await pay(anonymously)).status).toBe(200);
   });
+});
+
+test('a request whose body is incomplete when a file begins to guard calls is refused', async () => {
+  const body = call('pay', { to: 'mallory' });
+  const before = readFileSync(paid, 'utf8');
+  const socket = connect({ port: gateway.port, host: '127.0.0.1' });
+  let answer = '';
+  socket.on('data', (chunk) => {
+    answer += chunk.toString('latin1');
+  });
+  const head = [
+    'POST /rpc HTTP/1.1',
+    'host: localhost',
+    'x-mcp-server: curious',
+    `content-type: ${JSON_TYPE}`,
+  ];
+  socket.write(`${[...head, `content-length: ${body.length}`].join('\r\n')}\r\n\r\n${body.slice(0, 20)}`);
+  // An answer on another connection shows that the gateway reads; the head was sent before.
+  await ask(at('/health'));
+  writeResources(gateway.folder, [desk, guarded]);
+  await reload();
+  socket.write(body.slice(20));
+  await eventually(async () => expect(answer).toMatch(/^HTTP\/1.1 401 [\s\S]*guards calls/));
+  socket.destroy();
+  expect(readFileSync(paid, 'utf8')).toBe(before);
+  writeResources(gateway.folder, [desk]);
+  await reload();
 });
 
 describe('a child', () => {

@@ -110,6 +110,16 @@ describe('refused, with the code that tells why:', () => {
     ['a twin of the method', '{"jsonrpc":"2.0","id":1,"method":"x","m\\u0045thod":"y"}', -32600],
     ['a twin of params by a long s', '{"jsonrpc":"2.0","id":1,"method":"x","param\u017f":{}}', -32600],
     ['a twin of a name', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"Name":"b"}}', -32600],
+    [
+      'arguments given twice',
+      '{"jsonrpc":"2.0","id":1,"method":"x","params":{"arguments":{},"arguments":{}}}',
+      -32600,
+    ],
+    [
+      'a twin of arguments',
+      '{"jsonrpc":"2.0","id":1,"method":"x","params":{"arguments":{},"Arguments":{}}}',
+      -32600,
+    ],
     ['a twin of _meta', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"_META":{}}}', -32600],
     [
       'a twin of a token by a Kelvin sign',
