@@ -64,6 +64,7 @@ describe('a variable', () => {
       'XDG_CONFIG_HOME',
       'SHELL',
     ],
+    ...['RUSTC_WRAPPER', 'AWS_CONFIG_FILE', 'PLAYWRIGHT_DOWNLOAD_HOST', 'GTK_MODULES', 'LESSOPEN'],
   ];
   test.each(steering)('%s is unusual, by a value, a default, a template or an answer', (name) => {
     const forms: readonly [object, Answers][] = [
