@@ -19,7 +19,7 @@ const countOfTokens = /^(?:max|min|num|number|total|count|limit)$/;
 /** Prefixes of switches: ALLOW_EMPTY_PASSWORD, --no-auth. */
 const switchWord = /^(?:no|skip|disable|without|allow|enable|require|use|with)$/;
 
-/** Tests if a name denotes a credential. In a path such as `spec.config.api_key` the last member counts. */
+/** Tests if a name denotes a credential. Expects the name without its path: words of a server id must not count. */
 export function isCredentialName(name: string): boolean {
   const words = wordsOf(name);
   while (words.length > 1 && qualifier.test(words.at(-1) ?? '')) words.pop();

@@ -1,10 +1,11 @@
 // Extracts credentials from a configured value. All occurrences of credentials are redacted, and a false positive corrupts messages.
 //
-// CRV1  a credential has at least MIN_CREDENTIAL_LENGTH characters and is no word, number, path or host (plain-values.ts).
-// CRV2  host and port in URLs stay readable; only password, parameters and opaque path segments are credentials.
+// CRV1  a credential has at least MIN_CREDENTIAL_LENGTH characters. Passwords in URLs have no other condition; the exceptions
+//       for other values are in plain-values.ts.
+// CRV2  host and port in URLs stay readable; only user, password, parameters and opaque path segments are credentials.
 
 import { isCredentialName } from './credential-names.ts';
-import { isPhrase, isPlainValue, MIN_CREDENTIAL_LENGTH } from './plain-values.ts';
+import { isOrdinaryText, isPlainValue, MIN_CREDENTIAL_LENGTH } from './plain-values.ts';
 
 /**
  * Value origin: `named` for a secret field or a credential name, `supplied` for a variable or a header, `literal`
@@ -14,7 +15,7 @@ export type Origin = 'named' | 'supplied' | 'literal';
 
 interface Part {
   readonly text: string;
-  readonly origin: Origin;
+  readonly origin: Origin | 'password';
 }
 
 /** Returns the distinct credentials in a value: the whole value or its parts. */
@@ -24,12 +25,18 @@ export function credentialsIn(value: string, origin: Origin): readonly string[] 
 }
 
 function isCredential({ text, origin }: Part): boolean {
-  if (text.length < MIN_CREDENTIAL_LENGTH || isPlainValue(text)) return false;
-  return origin === 'named' || !isPhrase(text);
+  if (text.length < MIN_CREDENTIAL_LENGTH) return false;
+  if (origin === 'password') return true;
+  return origin === 'named' ? !isPlainValue(text) : !isOrdinaryText(text);
 }
 
-/** Matches `scheme://user:password@host` and Go's `user:password@tcp(host)`. */
-const passwords = [/:\/\/[^\s/?#:]*:([^\s/?#]+)@/g, /(?:^|\s)[^\s:/@]+:(\S+)@(?:tcp|unix)\(/g];
+/** A password may contain an unencoded `/`, `?` or `#`, unless the text before that is a port: `host:80/a@b`. */
+const password = String.raw`[^\s/?#]+|(?!\d+[/?#])[^\s@]+`;
+const passwords = [
+  new RegExp(String.raw`://[^\s/?#:@[]*:(${password})@`, 'g'),
+  // Go's `user:password@tcp(host)`.
+  /(?:^|\s)[^\s:/@]+:(\S+)@(?:tcp|unix)\(/g,
+];
 /** Matches `name=value` and `name: value`. The value is a lookahead because it may contain a second pair. */
 const pair =
   /(?<![\w./])([A-Za-z_][\w.-]*)["']?\s*(?:=|:(?!\/\/))(?=\s*(?:"([^"]+)"|'([^']+)'|((?:(?:Bearer|Basic|Token)\s+)?[^\s"'&;,{}]+)))/gi;
@@ -40,34 +47,43 @@ const MAX_SEARCHED = 16_384;
 /** Returns passwords and values under credential names. */
 function namedParts(value: string): Part[] {
   if (value.length > MAX_SEARCHED) return [];
-  const found = passwords.flatMap((pattern) => [...value.matchAll(pattern)].map(([, text = '']) => text));
+  const secrets = passwords.flatMap((pattern) => [...value.matchAll(pattern)].map(([, text = '']) => text));
+  const named: string[] = [];
   for (const [, name = '', double, single, bare] of value.matchAll(pair))
-    if (isCredentialName(name)) found.push(...withoutScheme(double ?? single ?? bare ?? ''));
-  return found.flatMap(withDecoded).map((text) => ({ text, origin: 'named' }));
+    if (isCredentialName(name)) named.push(...credentialForms(double ?? single ?? bare ?? ''));
+  return [...partsOf(secrets, 'password'), ...partsOf(named, 'named')];
 }
 
-const address = /^[a-z][a-z0-9+.-]*:\/\/(?:([^/?#\s]*)@)?[^/?#\s]*([^?#\s]*)(?:\?([^#\s]*))?(?:#(\S*))?$/i;
+const address = new RegExp(
+  String.raw`^[a-z][a-z0-9+.-]*://(?:([^/?#\s:@[]*)(?::(?:${password})?)?@)?[^/?#\s]*([^?#\s]*)(?:\?([^#\s]*))?(?:#(\S*))?$`,
+  'i',
+);
 
 /** Returns the whole value and each line, or the URL parts except the host. */
 function suppliedParts(value: string, origin: Origin): Part[] {
   const parsed = address.exec(value.trim());
   if (parsed === null) {
     const lines = value.split(/\r?\n/).map((line) => line.trim());
-    return [value, ...lines].flatMap(withoutScheme).map((text) => ({ text, origin }));
+    return [value, ...lines].flatMap(credentialForms).map((text) => ({ text, origin }));
   }
   const [, user = '', path = '', query = '', hash = ''] = parsed;
   const parameters = query.split('&').map((each) => each.slice(each.indexOf('=') + 1));
-  const parts = [user.includes(':') ? '' : user, ...path.split('/'), ...parameters, hash];
-  return parts.flatMap(withDecoded).map((text) => ({ text, origin: 'supplied' }));
+  return partsOf([user, ...path.split('/'), ...parameters, hash], 'supplied');
 }
 
-/** Returns `Bearer abc` and `abc`. */
-function withoutScheme(text: string): string[] {
-  const credentials = /^[A-Za-z][\w-]*\s+(\S.*)$/.exec(text.trim())?.[1];
-  return credentials === undefined ? [text] : [text, credentials];
+/** Matches `Bearer abc` and `user:abc`, but neither a URL nor a drive letter. */
+const prefixed = [/^[A-Za-z][\w-]*\s+(\S.*)$/, /^[\w.@+-]+:(?!\/\/|\\)(\S+)$/];
+
+/** Returns the text, and its last part if it starts with a scheme or a user name. */
+function credentialForms(text: string): string[] {
+  return [text, ...prefixed.flatMap((pattern) => pattern.exec(text.trim())?.[1] ?? [])];
 }
 
-/** Returns a URL part in encoded and decoded form. */
+/** Returns each text in encoded and decoded form. */
+function partsOf(texts: readonly string[], origin: Part['origin']): Part[] {
+  return texts.flatMap(withDecoded).map((text) => ({ text, origin }));
+}
+
 function withDecoded(text: string): string[] {
   try {
     return [text, decodeURIComponent(text)];

@@ -1,48 +1,54 @@
-// Recognises values exempt from redaction. Words, numbers, paths and hosts are common in messages; redacting them would make
-// errors unreadable. A word has up to 15 letters; longer letter sequences are treated as generated tokens.
+// Recognises values exempt from redaction. Words, numbers and paths are common in messages; redacting them would make errors
+// unreadable. Two rules: a credential name exempts few forms (isPlainValue), any other name all ordinary text (isOrdinaryText).
 
 /** Minimum length for redaction; shorter values match inside ordinary text. */
 export const MIN_CREDENTIAL_LENGTH = 8;
 
+/** Longer letter sequences are treated as generated tokens. */
 const MAX_WORD = 15;
+const MAX_NUMBER = 15;
 
-/** Tests for a word, number, path or host, which stays readable even if its name is a credential name. */
+/** A lower-case or capitalised word of up to 12 letters. A word of hexadecimal digits such as `deadbeefcafe` is a token. */
+const plainWord = /^(?![A-Fa-f]+$)[\p{Lu}\p{Ll}][\p{Ll}\p{M}]{0,11}$/u;
+const plainNumber = /^[-+]?\d+(?:[.,]\d+)?$/;
+
+/** Tests for a word, number or path, which stays readable even with a credential name. Hosts do not: tokens have dots, too. */
 export function isPlainValue(value: string): boolean {
-  return isWord(value) || isNumber(value) || isPath(value) || isHost(value);
+  if (value.length <= MAX_NUMBER && plainNumber.test(value)) return true;
+  return plainWord.test(value) || pathSegments(value)?.every(isFileName) === true;
 }
 
-/** Tests for words and numbers, such as a region, model, mail address or sentence. Redacted only with a credential name. */
-export function isPhrase(value: string): boolean {
+/** Tests for text without an opaque part: a region, model, host, mail address, sentence or path. */
+export function isOrdinaryText(value: string): boolean {
+  if (isPhrase(value)) return true;
+  const [first] = pathSegments(value) ?? [];
+  // Base64 can start with a slash, too: `/9j/4AAQSkZJRg`.
+  return first !== undefined && !/\d/.test(first) && isPhrase(first);
+}
+
+function isPhrase(value: string): boolean {
   return value.split(/[^\p{L}\p{M}\p{N}]+/u).every(isPlainPiece);
-}
-
-function isWord(value: string): boolean {
-  return value.length <= MAX_WORD && /^(?:\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+)$/u.test(value);
-}
-
-/** Includes dates, times, versions and IPv4 addresses. */
-function isNumber(value: string): boolean {
-  return value.length <= MAX_WORD && /^[-+]?\d[\d.,:/_-]*$/.test(value);
 }
 
 /** Accepts parts of identifiers: `v2`, `1a`, `myProject`. Generated tokens mix letters and digits irregularly. */
 function isPlainPiece(piece: string): boolean {
   return (
     piece === '' ||
-    isWord(piece) ||
+    (piece.length <= MAX_WORD && /^(?:\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+)$/u.test(piece)) ||
     /^\d{1,15}$/.test(piece) ||
     /^(?:[a-z]{1,12}|[A-Z]{1,12})\d{1,3}$|^\d{1,4}[A-Za-z]{1,2}$/.test(piece) ||
     /^[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,}){1,3}$/.test(piece)
   );
 }
 
-/** Base64 may start with a slash, too, but the first segment is no phrase. */
-function isPath(value: string): boolean {
-  const [, rooted] = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/]([^\\/]*)/.exec(value) ?? [];
-  if (rooted !== undefined) return isPhrase(rooted);
-  return /[\\/]/.test(value) && value.split(/[\\/]/).every(isPhrase);
+/** Returns the segments of a path that starts with `/`, `./`, `../`, `~/` or a drive; undefined for other values. */
+function pathSegments(value: string): string[] | undefined {
+  const path = /^(?:(?:~|\.{1,2})?\/|[A-Za-z]:[\\/])(.+?)[\\/]?$/s.exec(value)?.[1];
+  const segments = path?.split(/[\\/]/);
+  return segments?.every((segment) => /^[\p{L}\p{M}\p{N} ._@-]+$/u.test(segment)) ? segments : undefined;
 }
 
-function isHost(value: string): boolean {
-  return /^(?:(?:[a-z0-9-]+\.)+[a-z]{2,15}(?::\d{1,5})?|[a-z0-9.-]+:\d{1,5})$/.test(value) && isPhrase(value);
+/** Accepts generated names with an extension, for example of key files: `project-1a2b3c4d5e6f.json`. */
+function isFileName(segment: string): boolean {
+  return isPhrase(segment) || /^[a-z\d._-]+\.[a-z]{2,5}$/.test(segment);
 }

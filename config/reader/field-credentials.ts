@@ -2,9 +2,9 @@
 // config/credentials.
 
 import { isCredentialName } from '../credentials/credential-names.ts';
-import type { Origin } from '../credentials/credential-values.ts';
-import { isPlainValue, MIN_CREDENTIAL_LENGTH } from '../credentials/plain-values.ts';
-import { pathsAround } from './field-path.ts';
+import { credentialsIn, type Origin } from '../credentials/credential-values.ts';
+import { MIN_CREDENTIAL_LENGTH } from '../credentials/plain-values.ts';
+import { fieldName, pathsAround } from './field-path.ts';
 import type { SchemaNode } from './schema-words.ts';
 import type { SecretValues } from './secret-values.ts';
 
@@ -35,16 +35,18 @@ export class FieldCredentials {
 /** Returns the origin of literal text in a field; undefined if only variables can contribute credentials. */
 export function originOf({ writeOnly, secretBy }: SchemaNode, path: string): Origin | undefined {
   if (secretBy === undefined) return writeOnly === true ? 'named' : undefined;
-  if (isCredentialName(path)) return 'named';
+  if (isCredentialName(fieldName(path))) return 'named';
   return secretBy === 'name' ? 'literal' : 'supplied';
 }
 
-/** Returns a warning for a secret that cannot be redacted. */
-export function redactionFault(secret: string): string | undefined {
-  const isShort = secret.length < MIN_CREDENTIAL_LENGTH;
-  if (secret === '' || !(isShort || isPlainValue(secret))) return undefined;
-  const what = isShort
-    ? `shorter than ${MIN_CREDENTIAL_LENGTH} characters`
-    : 'a plain word, number, path or host';
-  return `is ${what}: it is not struck out of logs and errors`;
+/** Returns a warning for a secret that cannot be redacted. A scheme such as `Bearer` is no part of the secret. */
+export function redactionFault(value: string): string | undefined {
+  const secret = value.trim().replace(/^(?:Bearer|Basic|Token)\s+/i, '');
+  if (secret === '' || credentialsIn(secret, 'named').length > 0) return undefined;
+  return `is ${formOf(secret)}: it is not struck out of logs and errors`;
+}
+
+function formOf(secret: string): string {
+  if (secret.length < MIN_CREDENTIAL_LENGTH) return `shorter than ${MIN_CREDENTIAL_LENGTH} characters`;
+  return secret.includes('://') ? 'a URL without an opaque part' : 'a plain word, number or path';
 }

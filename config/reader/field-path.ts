@@ -8,6 +8,13 @@ export function joinPath(path: string, key: string | number): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
+/** Returns the last key of a path, without list indexes. */
+export function fieldName(path: string): string {
+  const [, quoted, plain = ''] =
+    /(?:\[("(?:[^"\\]|\\.)*")\]|(?<![\w-])([\w-]+))(?:\[\d+\])*$/.exec(path) ?? [];
+  return quoted === undefined ? plain : JSON.parse(quoted);
+}
+
 /** `path: message`, or the message alone for the root. */
 export function atPath(path: string, message: string): string {
   return path === '' ? message : `${path}: ${message}`;

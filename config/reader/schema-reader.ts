@@ -9,7 +9,7 @@
 import type { TSchema } from 'typebox';
 import { isCredentialName } from '../credentials/credential-names.ts';
 import { FieldCredentials, originOf, redactionFault } from './field-credentials.ts';
-import { atPath, joinPath } from './field-path.ts';
+import { atPath, fieldName, joinPath } from './field-path.ts';
 import { formAdvice, type Habits, nameAdvice, unitAdvice } from './habits.ts';
 import type { Problem } from './problem.ts';
 import { expectedBySchema, foundInFile, type SchemaNode } from './schema-words.ts';
@@ -46,6 +46,8 @@ export class SchemaReader {
   /** Paths of the fields whose value is of a variable that is not set. */
   readonly #unset: string[] = [];
   readonly #credentials: FieldCredentials;
+  /** Number of warnings about secrets that cannot be redacted. */
+  #unredacted = 0;
 
   /** By the paths of their documents. */
   readonly #inner = new Map<string, SchemaReader>();
@@ -210,19 +212,32 @@ export class SchemaReader {
     const isGood = isWhole && meets(schema, value);
     const origin = originOf(schema, path);
     if (origin !== undefined) this.#credentials.add(path, text, origin);
+    const secretTexts = origin === 'named' ? [text] : [];
     for (const { name, value: given } of used) {
       if (isShown(name, { schema, text, isGood })) continue;
       const isNamed = origin === 'named' || isCredentialName(name);
       this.#credentials.add(path, given, isNamed ? 'named' : 'supplied');
+      if (isNamed && origin !== 'named' && schema.type === 'string') secretTexts.push(given);
     }
     if (!isWhole) return undefined;
     if (!isGood) return this.#mismatch(asWritten, scalar, path, names, value);
     // checkShellForm has already reported shell syntax.
-    const isSecret = origin === 'named' && schema.secretBy === undefined;
-    const fault =
-      isSecret && shellForm(String(scalar.value)) === undefined ? redactionFault(text) : undefined;
-    if (fault !== undefined) this.#add(scalar.offset, path, fault, 'warning');
+    if (shellForm(String(scalar.value)) === undefined) this.#checkRedaction(scalar, path, secretTexts);
     return value;
+  }
+
+  /** Warns of secrets that cannot be redacted. The last warning stands for all others in the file. */
+  #checkRedaction({ offset }: YamlScalar, path: string, secretTexts: readonly string[]): void {
+    const fault = secretTexts.map(redactionFault).find((each) => each !== undefined);
+    if (fault === undefined || this.#unredacted > MAX_UNREDACTED) return;
+    this.#unredacted += 1;
+    const isLast = this.#unredacted > MAX_UNREDACTED;
+    this.#add(
+      offset,
+      path,
+      isLast ? `${fault}; warnings for later secrets in this file are omitted` : fault,
+      'warning',
+    );
   }
 
   #substituted(scalar: YamlScalar, path: string, isSecret: boolean) {
@@ -234,7 +249,7 @@ export class SchemaReader {
       if (fault.isUnset && !this.isUnsetTold) continue;
       const at = scalar.offset + referenceOffset(written, fault.reference);
       const message =
-        isSecret || isCredentialName(path) || isCredentialName(fault.name)
+        isSecret || isCredentialName(fieldName(path)) || isCredentialName(fault.name)
           ? fault.message
           : fault.message + fault.otherwise;
       this.#add(
@@ -318,6 +333,9 @@ export class SchemaReader {
     return this.#prefix === '' || path === '' ? this.#prefix + path : `${this.#prefix}.${path}`;
   }
 }
+
+/** Warnings per file about secrets that cannot be redacted, without the last one. */
+const MAX_UNREDACTED = 50;
 
 /** Characters between the beginning of a value and its text: quotes, or the head of a block. */
 const MOST_BEFORE = 100;

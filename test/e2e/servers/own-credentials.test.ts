@@ -41,6 +41,13 @@ beforeAll(async () => {
       other: fault('echo', {
         env: { API_TOKEN: others.token, FREE: '${OTHER_VARIABLE}', BASE_DIR: '/srv/data' },
       }),
+      'rate-limit': fault('echo', {
+        env: {
+          GITHUB_TOKEN: own.token,
+          ALLOW_EMPTY_PASSWORD: 'yes-please',
+          DATABASE: 'db://app:hunterpass@db',
+        },
+      }),
     },
     settings: { api_key: '${GATEWAY_KEY}', log_level: 'debug' },
     env: {
@@ -73,6 +80,11 @@ test.each(Object.entries(own))(
     expect(await errorOf(`at ${secret} 🎭`, 'other')).toBe(`no tool at ${secret} 🎭`);
   },
 );
+
+test('the id of a server changes nothing about its credentials', async () => {
+  const text = `${own.token} yes-please db://app:hunterpass@db`;
+  expect(await errorOf(text, 'rate-limit')).toBe('no tool [redacted] yes-please db://app:[redacted]@db');
+});
 
 test('operators read neither those of this server nor those of any other in its lines', async () => {
   const { url, logs } = gateway;

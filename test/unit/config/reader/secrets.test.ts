@@ -1,9 +1,21 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
 afterAll(() => folder.remove());
+
+/** Returns the credentials of a server with two credentials and three ordinary values. */
+async function credentialsOf(id: string): Promise<readonly string[]> {
+  const { lines, loaded } = await folder.loadCatalog(`servers:
+  local${id}: { command: x, env: { ALLOW_EMPTY_PASSWORD: yes-please, RELEASE: a1b2c3d4e5f6 } }
+  ${JSON.stringify(id)}: { command: x, env: { GITHUB_TOKEN: qX7vT2mN9pL4, ALLOW_EMPTY_PASSWORD: yes-please } }
+  remote${id}: { url: "https://h.example/T024/x7Kp2mQ9vL4n", headers: { X-Api-Key: zK3wR8sD1fG6 } }
+`);
+  expect(lines).toEqual([]);
+  return [...(loaded?.secrets ?? [])].sort();
+}
 
 describe('the values to strike from what is shown', () => {
   test('are those of variables, of headers, of api_key and under the names of credentials, each once, the longest first', async () => {
@@ -93,6 +105,45 @@ ${more}`;
       ]);
       expect(credentials.map((each) => each?.length)).toEqual([3, 2, undefined]);
     }
+  });
+
+  test.each([
+    'rate-limit',
+    'max',
+    'token-count',
+    'number.of.keys',
+    'no',
+    'use-auth',
+    'slack-webhook',
+    'webhook',
+  ])('do not depend on the id of the server: %s', async (id) => {
+    expect(await credentialsOf(id)).toEqual(['qX7vT2mN9pL4', 'zK3wR8sD1fG6']);
+  });
+
+  test('do not depend on the id of the server, whatever it is', async () => {
+    const word = fc.constantFrom(
+      'max',
+      'limit',
+      'token',
+      'Webhook',
+      'url',
+      'access',
+      'key',
+      'id',
+      'no',
+      'use',
+      'a1',
+      '0',
+    );
+    const id = fc
+      .array(word, { minLength: 1, maxLength: 4 })
+      .chain((words) => fc.constantFrom('-', '_', '.', '').map((separator) => words.join(separator)));
+    await fc.assert(
+      fc.asyncProperty(id, async (each) => {
+        expect(await credentialsOf(each)).toEqual(['qX7vT2mN9pL4', 'zK3wR8sD1fG6']);
+      }),
+      { numRuns: 40 },
+    );
   });
 
   test('hold the lines of a value of several lines', async () => {

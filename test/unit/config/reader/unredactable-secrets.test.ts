@@ -12,7 +12,8 @@ afterAll(() => folder.remove());
 afterAll(() => resources.remove());
 
 const isShort = 'is shorter than 8 characters: it is not struck out of logs and errors';
-const isPlain = 'is a plain word, number, path or host: it is not struck out of logs and errors';
+const isPlain = 'is a plain word, number or path: it is not struck out of logs and errors';
+const isOpen = 'is a URL without an opaque part: it is not struck out of logs and errors';
 const minimal = 'listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\n';
 
 interface Field {
@@ -65,9 +66,58 @@ describe('a warning', () => {
     expect(loaded?.secrets).toEqual(['12345678x']);
   });
 
-  test('names no field of a server, and no address of a database without a password', async () => {
-    const catalog =
-      'servers:\n  a: { command: x, env: { API_TOKEN: t, MODE: x } }\n  b: { url: https://h.example, headers: { X-Key: t } }\n';
+  test('names variables and headers of servers with a credential name, by the place of the value', async () => {
+    const catalog = `servers:
+  a:
+    command: x
+    env:
+      DB_PASS: hunter2
+      ADMIN_PASSWORD: "\${WORD}"
+      TOKEN: 12345678x
+      FREE: "\${API_KEY}"
+      KEY: /run/secrets/key
+      SENTRY_DSN: https://sentry.example.com/1
+      EMPTY_TOKEN: ""
+      MODE: x
+  b:
+    url: https://h.example
+    headers: { Authorization: Bearer abc, X-Key: "12345678", X-Mode: t }
+`;
+    const { lines } = await folder.loadCatalog(catalog, { WORD: 'swordfish', API_KEY: 'secret' });
+    expect(lines).toEqual([
+      `catalog.yaml:5:16: warning: servers.a.env.DB_PASS: ${isShort}`,
+      `catalog.yaml:6:23: warning: servers.a.env.ADMIN_PASSWORD: ${isPlain}`,
+      `catalog.yaml:8:13: warning: servers.a.env.FREE: ${isShort}`,
+      `catalog.yaml:9:12: warning: servers.a.env.KEY: ${isPlain}`,
+      `catalog.yaml:10:19: warning: servers.a.env.SENTRY_DSN: ${isOpen}`,
+      `catalog.yaml:15:31: warning: servers.b.headers.Authorization: ${isShort}`,
+      `catalog.yaml:15:50: warning: servers.b.headers.X-Key: ${isPlain}`,
+    ]);
+  });
+
+  test('never has the value', async () => {
+    const values = ['hunter2', 'swordfish', '/run/secrets/key', 'https://hush.example'];
+    for (const value of values) {
+      const { lines } = await folder.loadCatalog('servers: { a: { command: x, env: { TOKEN: "${T}" } } }\n', {
+        T: value,
+      });
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).not.toContain(value);
+    }
+  });
+
+  test('is given 51 times per file at most, and the last one tells that others are omitted', async () => {
+    const variables = Array.from({ length: 70 }, (_, index) => `TOKEN_${index}: t`);
+    const { lines } = await folder.loadCatalog(
+      `servers: { a: { command: x, env: { ${variables.join(', ')} } } }\n`,
+    );
+    expect(lines).toHaveLength(51);
+    expect(lines.at(-1)).toMatch(/TOKEN_50: .*; warnings for later secrets in this file are omitted$/);
+    expect(lines.filter((line) => line.includes('omitted'))).toHaveLength(1);
+  });
+
+  test('names no ordinary variable, and no address of a database without a password', async () => {
+    const catalog = 'servers:\n  a: { command: x, env: { MODE: x, MAX_TOKENS: 1k, TOKEN_FILE: /run/t } }\n';
     expect((await folder.loadCatalog(catalog)).lines).toEqual([]);
     const store = 'store: { postgres: { url: "postgres://db.example.com/x" } }\n';
     expect((await folder.loadGateway(`${minimal}${store}`)).lines).toEqual([]);
