@@ -1,5 +1,6 @@
 // Recognises values exempt from redaction. Words, numbers and paths are common in messages; redacting them would make errors
-// unreadable. Two rules: a credential name exempts few forms (isPlainValue), any other name all ordinary text (isOrdinaryText).
+// unreadable. isPlainValue is the strict rule for credential names, isOrdinaryText the
+// rule for all others.
 
 /** Minimum length for redaction; shorter values match inside ordinary text. */
 export const MIN_CREDENTIAL_LENGTH = 8;

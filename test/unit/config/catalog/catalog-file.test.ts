@@ -84,7 +84,7 @@ describe('the catalog', () => {
     runtime: stdio
     command: ./bin/server
     args: [--port, "8080", ""]
-    env: { TOKEN: "t", EMPTY: "" }
+    env: { TOKEN: "t0ken-of-ann", EMPTY: "" }
     cwd: ../work
     idle_timeout_seconds: 0
     start_timeout_seconds: 1
@@ -107,7 +107,8 @@ describe('the catalog', () => {
       runtime: 'stdio',
       command: join(folder.path, 'bin/server'),
       args: ['--port', '8080', ''],
-      env: { TOKEN: 't', EMPTY: '' },
+      env: { TOKEN: 't0ken-of-ann', EMPTY: '' },
+      credentials: ['t0ken-of-ann'],
       cwd: join(folder.path, '../work'),
       idle_timeout_seconds: 0,
       start_timeout_seconds: 1,

@@ -44,14 +44,14 @@ describe('the file of', () => {
   });
 
   test('Claude Code is a catalog of its user, whatever else it holds', async () => {
-    const { servers, lines } = await load('.claude.json', fixture('claude-code'), { API_KEY: 'k' });
+    const { servers, lines } = await load('.claude.json', fixture('claude-code'), { API_KEY: 'k3y-of-ann' });
     expect(lines).toEqual([]);
     expect(Object.keys(servers)).toEqual(['api-server', 'issues', 'airtable']);
     expect(servers).toMatchObject({
       'api-server': {
         runtime: 'sse',
         url: 'https://api.example.com/mcp',
-        headers: { Authorization: 'Bearer k' },
+        headers: { Authorization: 'Bearer k3y-of-ann' },
       },
       issues: { runtime: 'http', request_timeout_seconds: 120 },
     });
@@ -62,12 +62,15 @@ describe('the file of', () => {
   });
 
   test('Cursor is a catalog, with its references', async () => {
-    const env = { API_KEY: 'k', MY_SERVICE_TOKEN: 't' };
+    const env = { API_KEY: 'k3y-of-ann', MY_SERVICE_TOKEN: 't0ken-of-ann' };
     const { servers, lines } = await load('cursor/mcp.json', fixture('cursor'), env);
     expect(lines).toEqual([]);
     expect(servers).toMatchObject({
-      'local-server': { args: [`${homedir()}/mcp-server.py`, '--separator', '/'], env: { API_KEY: 'k' } },
-      'remote-server': { runtime: 'http', headers: { Authorization: 'Bearer t' } },
+      'local-server': {
+        args: [`${homedir()}/mcp-server.py`, '--separator', '/'],
+        env: { API_KEY: 'k3y-of-ann' },
+      },
+      'remote-server': { runtime: 'http', headers: { Authorization: 'Bearer t0ken-of-ann' } },
       older: { runtime: 'sse' },
     });
   });
@@ -100,12 +103,12 @@ describe('the file of', () => {
   });
 
   test('VS Code is a catalog, with its inputs, comments and trailing commas', async () => {
-    const { servers, lines } = await load('mcp.json', fixture('vscode'), { PERPLEXITY_KEY: 'p' });
+    const { servers, lines } = await load('mcp.json', fixture('vscode'), { PERPLEXITY_KEY: 'p3y-of-ann' });
     expect(lines).toEqual([
       '16:5: warning: servers.boxed.sandboxEnabled: is ignored: the gateway starts it without a sandbox',
     ]);
     expect(servers).toMatchObject({
-      perplexity: { env: { PERPLEXITY_API_KEY: 'p', REGION: 'eu-1', PORT: '3000' } },
+      perplexity: { env: { PERPLEXITY_API_KEY: 'p3y-of-ann', REGION: 'eu-1', PORT: '3000' } },
       github: { runtime: 'http' },
       boxed: { command: 'npx' },
     });
@@ -114,7 +117,7 @@ describe('the file of', () => {
   });
 
   test('Windsurf is a catalog', async () => {
-    const env = { GITHUB_TOKEN: 'g', AUTH_TOKEN: 'a' };
+    const env = { GITHUB_TOKEN: 'g3y-of-ann', AUTH_TOKEN: 'a3y-of-ann' };
     const { servers, lines } = await load('mcp_config.json', fixture('windsurf'), env);
     expect(lines).toEqual([]);
     expect(servers).toMatchObject({
@@ -127,6 +130,7 @@ describe('the file of', () => {
   test('Zed is a catalog, but for what its extensions start', async () => {
     const { servers, lines } = await load('zed/settings.json', fixture('zed'));
     expect(lines).toEqual([
+      '22:37: warning: context_servers.remote-mcp-server.headers.Authorization: is shorter than 8 characters: it is not struck out of logs and errors',
       '24:5: warning: context_servers.mcp-server-postgres: is an extension of Zed, which nobody else can start; it is left out',
     ]);
     expect(Object.keys(servers)).toEqual(['local-mcp-server', 'older-form', 'remote-mcp-server']);
@@ -139,7 +143,7 @@ describe('the file of', () => {
   });
 
   test('Gemini CLI is a catalog, with its own timeouts, transports (DIA3) and lists (DIA2)', async () => {
-    const env = { DB_CONNECTION_STRING: 'd', EXTERNAL_API_KEY: 'e' };
+    const env = { DB_CONNECTION_STRING: 'd', EXTERNAL_API_KEY: 'e3y-of-ann' };
     const { servers, lines } = await load('settings.json', fixture('gemini'), env);
     expect(lines).toEqual([
       '14:55: warning: mcpServers.httpServer.headers.Content-Type: is ignored: it is set by the gateway itself',
@@ -147,7 +151,7 @@ describe('the file of', () => {
     expect(servers).toMatchObject({
       pythonTools: {
         cwd: join(folder.path, 'mcp-servers/python'),
-        env: { DATABASE_URL: 'd', API_KEY: 'e' },
+        env: { DATABASE_URL: 'd', API_KEY: 'e3y-of-ann' },
         request_timeout_seconds: 15,
       },
       httpServer: { runtime: 'http', request_timeout_seconds: 900, max_request_seconds: 900 },

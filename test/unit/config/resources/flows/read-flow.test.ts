@@ -59,7 +59,7 @@ it('a node may lead to the same one where it ends well and where it fails', asyn
 });
 
 it('a flow is read with all that its nodes do', async () => {
-  const { flow, problems } = await read(DEPLOY, { TOKEN: 's3cret' });
+  const { flow, problems } = await read(DEPLOY, { TOKEN: 's3cret-of-ann' });
   expect(problems).toEqual([]);
   expect(flow?.nodes.map(({ id, work }) => [id, work.type])).toEqual([
     ['check', 'Agent'],
@@ -71,7 +71,7 @@ it('a flow is read with all that its nodes do', async () => {
   ]);
   const [, , ship] = flow?.nodes ?? [];
   if (ship?.work.type !== 'HTTP') throw new Error('ship is not HTTP');
-  expect(ship.work.headers.Authorization?.render({})).toBe('Bearer s3cret');
+  expect(ship.work.headers.Authorization?.render({})).toBe('Bearer s3cret-of-ann');
   expect(ship.retry).toEqual({ attempts: 5, min_backoff_seconds: 1, max_backoff_seconds: 60, factor: 2 });
   expect(flow?.definition).toContain('Bearer ${TOKEN}');
   expect(flow?.definition).not.toContain('s3cret');
