@@ -71,10 +71,10 @@ function suppliedParts(value: string, origin: Origin): Part[] {
   return partsOf([user, ...path.split('/'), ...parameters, hash], 'supplied');
 }
 
-/** Matches `Bearer abc` and `user:abc`, but neither a URL nor a drive letter. */
+/** Match `Bearer abc` and `user:abc`, but neither URLs nor drive letters. */
 const prefixed = [/^[A-Za-z][\w-]*\s+(\S.*)$/, /^[\w.@+-]+:(?!\/\/|\\)(\S+)$/];
 
-/** Returns the text, and its last part if it starts with a scheme or a user name. */
+/** Returns the text, and its last part after a scheme or user name. */
 function credentialForms(text: string): string[] {
   return [text, ...prefixed.flatMap((pattern) => pattern.exec(text.trim())?.[1] ?? [])];
 }

@@ -1,6 +1,5 @@
 // Recognises values exempt from redaction. Words, numbers and paths are common in messages; redacting them would make errors
-// unreadable. isPlainValue is the strict rule for credential names, isOrdinaryText the
-// rule for all others.
+// unreadable. Credential names have the strict rule, isPlainValue; other names have isOrdinaryText.
 
 /** Minimum length for redaction; shorter values match inside ordinary text. */
 export const MIN_CREDENTIAL_LENGTH = 8;
@@ -13,7 +12,7 @@ const MAX_NUMBER = 15;
 const plainWord = /^(?![A-Fa-f]+$)[\p{Lu}\p{Ll}][\p{Ll}\p{M}]{0,11}$/u;
 const plainNumber = /^[-+]?\d+(?:[.,]\d+)?$/;
 
-/** Tests for a word, number or path, which stays readable even with a credential name. Hosts do not: tokens have dots, too. */
+/** Tests for a word, number or path: readable even under credential names. Hosts are not: tokens may contain dots. */
 export function isPlainValue(value: string): boolean {
   if (value.length <= MAX_NUMBER && plainNumber.test(value)) return true;
   return plainWord.test(value) || pathSegments(value)?.every(isFileName) === true;
@@ -23,7 +22,7 @@ export function isPlainValue(value: string): boolean {
 export function isOrdinaryText(value: string): boolean {
   if (isPhrase(value)) return true;
   const [first] = pathSegments(value) ?? [];
-  // Base64 can start with a slash, too: `/9j/4AAQSkZJRg`.
+  // Excludes base64 that starts with a slash: `/9j/4AAQSkZJRg`.
   return first !== undefined && !/\d/.test(first) && isPhrase(first);
 }
 
@@ -42,14 +41,14 @@ function isPlainPiece(piece: string): boolean {
   );
 }
 
-/** Returns the segments of a path that starts with `/`, `./`, `../`, `~/` or a drive; undefined for other values. */
+/** Returns the segments of a path that starts with `/`, `./`, `../`, `~/` or `C:`; undefined for any other value. */
 function pathSegments(value: string): string[] | undefined {
   const path = /^(?:(?:~|\.{1,2})?\/|[A-Za-z]:[\\/])(.+?)[\\/]?$/s.exec(value)?.[1];
   const segments = path?.split(/[\\/]/);
   return segments?.every((segment) => /^[\p{L}\p{M}\p{N} ._@-]+$/u.test(segment)) ? segments : undefined;
 }
 
-/** Accepts generated names with an extension, for example of key files: `project-1a2b3c4d5e6f.json`. */
+/** Accepts generated names of key files, if they have an extension: `project-1a2b3c4d5e6f.json`. */
 function isFileName(segment: string): boolean {
   return isPhrase(segment) || /^[a-z\d._-]+\.[a-z]{2,5}$/.test(segment);
 }
