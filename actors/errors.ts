@@ -120,6 +120,16 @@ export class UnknownServerError extends GatewayError {
   override readonly isUnsent = true;
 }
 
+/** The task does not exist, or another client created it. */
+export class UnknownTaskError extends GatewayError {
+  readonly code = 'ERR_UNKNOWN_TASK';
+  override readonly rpcCode = -32602;
+  override readonly isUnsent = true;
+  constructor() {
+    super('Failed to retrieve task: Task not found');
+  }
+}
+
 /** No profile of that name is in the gateway file. */
 export class UnknownProfileError extends GatewayError {
   readonly code = 'ERR_UNKNOWN_PROFILE';

@@ -122,7 +122,7 @@ export class ServerFactory {
       log,
       clientInfo: { name: 'actor-gateway', version },
       graceMs: this.#surroundings.graceMs,
-      tasks: previous?.tasks,
+      tasks: previous !== undefined && isSameRemote(previous.entry, entry) ? previous.tasks : undefined,
       subscriptions: previous?.subscriptions ?? new Subscriptions(this.#subscriptionBudget),
       onErrorAnswer: (answer) => redactedError(answer, ownRedactor),
       makeLink: (events, era) => {
@@ -152,4 +152,8 @@ export class ServerFactory {
     const invalidTools = new InvalidTools(() => server, log);
     return server;
   }
+}
+
+function isSameRemote(one: ServerEntry, other: ServerEntry): boolean {
+  return one.runtime !== 'stdio' && other.runtime !== 'stdio' && one.url === other.url;
 }

@@ -19,6 +19,7 @@ import {
   OverloadedError,
   UnavailableError,
   UnknownServerError,
+  UnknownTaskError,
 } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { Call, type CallOutcome, type CallRequest, type CallTerms } from './calls/call.ts';
@@ -269,6 +270,7 @@ export class Handle {
 
   #pick(call: Call): PoolMember | undefined {
     if (call.continues !== undefined) return this.#memberOfTask(call, call.continues);
+    if (call.home !== undefined && this.#entry.runtime === 'stdio') return this.#homeOf(call, call.home);
     const home = call.home ?? (call.era === 'modern' ? this.#homes?.find(call.envelope) : undefined);
     // A state must not lead to what belongs to another session (P2).
     if (home !== undefined && this.#isShared && canTake(home)) return home;
@@ -278,6 +280,13 @@ export class Handle {
       call.fail(error as GatewayError);
       return undefined;
     }
+  }
+
+  /** Returns the process with the requested task. Refuses the call if the process has ended: another may use its ids again. */
+  #homeOf(call: Call, home: PoolMember): PoolMember | undefined {
+    if (canTake(home)) return home;
+    call.fail(new UnknownTaskError());
+    return undefined;
   }
 
   /** The task exists only on the connection that created it. */

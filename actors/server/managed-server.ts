@@ -44,7 +44,7 @@ export interface ManagedServerOptions
   readonly clientInfo: { readonly name: string; readonly version: string };
   /** The subscriptions of a predecessor, or empty ones. */
   readonly subscriptions: Subscriptions;
-  /** Task records of the predecessor: remote tasks can still be running. */
+  /** Task records of a predecessor at the same url: remote tasks can still be running. */
   readonly tasks?: TaskRecords | undefined;
   makeLink(events: LinkEvents, era: Era): Link;
   /** The server has sent a `notifications/message`, whoever hears of it. */
@@ -83,7 +83,7 @@ export class ManagedServer implements ServerNotes {
   constructor(options: ManagedServerOptions) {
     const { id, entry, cache, log, clientInfo, makeLink, graceMs, isWatched } = options;
     const isShared = entry.isolation === 'shared';
-    const tasks = options.tasks ?? new TaskRecords();
+    const tasks = options.tasks ?? new TaskRecords(entry.runtime === 'stdio' ? 'process' : 'server');
     const introduction: Introduction = {
       protocolVersion: latestSessionVersion,
       clientInfo,

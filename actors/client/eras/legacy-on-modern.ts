@@ -69,14 +69,14 @@ export class LegacyOnModern implements Exchange, Cancellable {
    */
   send(more?: Changes): void {
     this.#letGo();
-    const { server, session, trace, envelope: received, edits: own } = this.#route;
+    const { server, session, trace, envelope: received, edits: own, home } = this.#route;
     const asksForLog = session !== undefined && server.subscriptions.levelOf(session) !== undefined;
     const changes = taskChanges(this.#route);
     const all = more === undefined ? changes : { ...changes, ...more };
     const edits = together(own, modernEdits(received, this.#rawMeta(), all));
     // What is put in may stand deeper there than where it came from; and a retry's state is looked for in its envelope.
     const isRead = more !== undefined || session?.description.isShallow === false;
-    const call = { exchange: this, owner: session, era: 'modern', trace, asksForLog } as const;
+    const call = { exchange: this, owner: session, era: 'modern', trace, asksForLog, home } as const;
     this.#call = isRead
       ? server.handle.accept({
           ...call,

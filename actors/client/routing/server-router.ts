@@ -26,7 +26,7 @@ import { MAX_URIS } from '../sessions/listen-stream.ts';
 import { subscribeResource, unsubscribeResource } from '../sessions/resource-subscription.ts';
 import type { ClientSession } from '../sessions/session.ts';
 import { hidesTasks } from '../tasks/hidden-tasks.ts';
-import { recordTask, routeTaskRequest } from '../tasks/task-requests.ts';
+import { isTaskMethod, recordTask, routeTaskRequest } from '../tasks/task-requests.ts';
 import type { Forwarder } from './forwarder.ts';
 
 /** HTTP servers, as a rule, take no longer ones either. */
@@ -92,6 +92,10 @@ function dispatch(route: RoutedRequest, context: RoutingContext): void {
     list(route, kind, context);
     return;
   }
+  if (isTaskMethod(envelope.method)) {
+    routeTaskRequest(route, (allowed) => forwardToServer(allowed, context));
+    return;
+  }
   switch (envelope.method) {
     case 'ping':
       exchange.result({});
@@ -106,12 +110,6 @@ function dispatch(route: RoutedRequest, context: RoutingContext): void {
       }
       return;
     }
-    case 'tasks/list':
-    case 'tasks/get':
-    case 'tasks/result':
-    case 'tasks/cancel':
-      routeTaskRequest(route, (allowed) => forwardToServer(allowed, context));
-      return;
     case 'logging/setLevel':
       inSession(route, (one) => setLevel(one, context));
       return;

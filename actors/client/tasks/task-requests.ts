@@ -3,6 +3,7 @@
 //
 // TA1  foreign and unknown tasks are refused with identical bytes, and no request reaches the server.
 // TA2  clients without session and principal cannot be distinguished: they need a task id, and `tasks/list` is refused.
+// TA3  a task of a local server is requested from the process that created it, and from no other.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
@@ -10,6 +11,7 @@ import { memberOf } from '../../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { type Edit, holds, rawOf, replacing, together } from '../../jsonrpc/span.ts';
 import { principalText } from '../../principal.ts';
+import type { CallOwner } from '../../server/calls/call-owner.ts';
 import type { PoolMember } from '../../server/pool/pool-member.ts';
 import type { TaskOwner } from '../../server/tasks/task-records.ts';
 import { TASKS } from '../eras/hidden-capabilities.ts';
@@ -45,7 +47,7 @@ export function routeTaskRequest(route: RoutedRequest, forward: (route: RoutedRe
   const { envelope, exchange, server, caller } = route;
   const { method } = envelope;
   const owner = ownerOf(route);
-  const isGuarded = server.pool.placeOf(route.session, clientEra(route)) === undefined;
+  const isGuarded = exclusiveOwner(route) === undefined;
   // Modern clients have no access to tasks of legacy servers (hidden-tasks.ts).
   const isForeignEra = caller !== undefined && server.eras.for('modern') !== 'modern';
   if (isForeignEra || (method === 'tasks/list' && isGuarded && owner === anybody)) {
@@ -54,7 +56,9 @@ export function routeTaskRequest(route: RoutedRequest, forward: (route: RoutedRe
   }
   if (method === 'tasks/list') {
     if (isGuarded)
-      rewrite(route, (answer) => ownTasksOnly(answer, (id) => server.tasks.find(owner, id) !== undefined));
+      rewrite(route, (answer) =>
+        ownTasksOnly(answer, (id) => server.tasks.has(owner, id, connectedMember(route))),
+      );
     forward(route);
     return;
   }
@@ -75,8 +79,17 @@ export function routeTaskRequest(route: RoutedRequest, forward: (route: RoutedRe
   forward(found?.member === undefined ? route : { ...route, home: found.member });
 }
 
-/** Returns the proven principal, or the session if there is no principal. */
-function ownerOf({ session, caller, principal }: RoutedRequest): TaskOwner {
+/** Returns the session, if the server has a connection for this session only. */
+function exclusiveOwner(route: RoutedRequest): CallOwner | undefined {
+  const { server, session } = route;
+  return server.pool.placeOf(session, server.eras.for(clientEra(route)) ?? 'legacy');
+}
+
+/** Returns the session on a connection of its own, otherwise the proven principal, or the session if there is no principal. */
+function ownerOf(route: RoutedRequest): TaskOwner {
+  const exclusive = exclusiveOwner(route);
+  if (exclusive !== undefined) return exclusive;
+  const { session, caller, principal } = route;
   if (session === undefined) return caller?.principal ?? principal ?? anybody;
   return session.principal.kind === 'anonymous' ? session : principalText(session.principal);
 }

@@ -52,7 +52,7 @@ export interface CallRequest {
    * for the maximum duration of calls.
    */
   readonly continues?: Call | undefined;
-  /** Required connection, as long as it is open. */
+  /** Connection with the task of the request. At a local server no other connection is used. */
   readonly home?: PoolMember | undefined;
 }
 

@@ -1,9 +1,12 @@
 // Records the owner and state of the tasks that clients created at a server. The server cannot distinguish clients that share a
 // connection.
 //
-// TR1      the owner is the principal; if the request has no principal, it is the session, and the record is removed with it.
+// TR1      the owner is the session on a connection of its own, and after its end the record is removed; otherwise the principal, if
+//          the request has one.
 // TR2 (A8) bounds: MAX_RECORDS in total, MAX_PER_OWNER per owner (A6). The oldest records are removed first.
 // TR3      a task is active until the server reports a final status, the ttl expires, or ACTIVE_MS pass without news.
+// TR4      servers may use ids again. A task of a local server ends with its process, and its record with the pool member.
+//          Remote tasks outlive connections. An id belongs to the client that created the newest task with it.
 
 import { forgetOldest } from '../../forget-oldest.ts';
 import type { CallOwner } from '../calls/call-owner.ts';
@@ -18,6 +21,9 @@ export interface TaskState {
   /** Milliseconds; undefined or null means unlimited. */
   readonly ttl: unknown;
 }
+
+/** Lifetime of tasks: that of the process (local servers) or of the server behind the connections (remote servers). */
+export type TaskLifetime = 'process' | 'server';
 
 export interface TaskOrigin {
   readonly owner: TaskOwner;
@@ -46,13 +52,15 @@ const SWEEP_MS = 60_000;
 const terminal: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 export class TaskRecords {
+  readonly #lifetime: TaskLifetime;
   readonly #byOwner = new Map<TaskOwner, Map<string, TaskRecord>>();
   readonly #now: () => number;
   #size = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
 
   /** `now` returns monotonic milliseconds. */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(lifetime: TaskLifetime, now: () => number = () => performance.now()) {
+    this.#lifetime = lifetime;
     this.#now = now;
   }
 
@@ -62,15 +70,16 @@ export class TaskRecords {
 
   /** Records a task that was created. */
   add({ owner, session, member }: TaskOrigin, id: string, state: TaskState): void {
-    if (id.length > MAX_ID_LENGTH) return;
+    if (id.length > MAX_ID_LENGTH || this.#isEnded(member)) return;
     this.#sweep();
+    this.#removeReused(owner, id, member);
     const own = this.#byOwner.get(owner) ?? new Map<string, TaskRecord>();
     // Deleted first, so that the newest owner and task are last in the iteration order.
     this.#byOwner.delete(owner);
     this.#byOwner.set(owner, own);
     const before = own.size;
     own.delete(id);
-    own.set(id, { session, member, isActive: true, ttlMs: Number.POSITIVE_INFINITY, heardAt: 0 });
+    own.set(id, { session, member, isActive: true, ttlMs: Number.POSITIVE_INFINITY, heardAt: this.#now() });
     forgetOldest(own, MAX_PER_OWNER);
     this.#size += own.size - before;
     this.update(owner, id, state);
@@ -83,6 +92,12 @@ export class TaskRecords {
     return record === undefined || this.#isExpired(record) ? undefined : record;
   }
 
+  /** Returns true if the owner has this task in the answer of a connection. */
+  has(owner: TaskOwner, id: string, member: PoolMember | undefined): boolean {
+    const record = this.find(owner, id);
+    return record !== undefined && this.#isSameServer(record.member, member);
+  }
+
   /** Returns true if any owner has a task with this id. */
   isKnown(id: string): boolean {
     for (const owner of this.#byOwner.keys()) if (this.find(owner, id) !== undefined) return true;
@@ -92,7 +107,7 @@ export class TaskRecords {
   /** Stores a reported state. */
   update(owner: TaskOwner, id: string, { status, ttl }: TaskState): void {
     const record = this.#byOwner.get(owner)?.get(id);
-    if (record === undefined) return;
+    if (record === undefined || this.#isExpired(record)) return;
     record.heardAt = this.#now();
     if (typeof ttl === 'number' && ttl >= 0) record.ttlMs = ttl;
     if (terminal.has(status)) record.isActive = false;
@@ -103,7 +118,7 @@ export class TaskRecords {
     const sessions: CallOwner[] = [];
     for (const [owner, own] of this.#byOwner) {
       const record = own.get(id);
-      if (record === undefined || record.member !== member) continue;
+      if (record === undefined || record.member !== member || this.#isExpired(record)) continue;
       this.update(owner, id, state);
       if (record.session !== undefined) sessions.push(record.session);
     }
@@ -128,8 +143,28 @@ export class TaskRecords {
       for (const record of own.values()) if (record.session === session) record.session = undefined;
   }
 
-  #isExpired({ ttlMs, heardAt }: TaskRecord): boolean {
-    return this.#now() - heardAt > Math.min(ttlMs, KEPT_MS);
+  #isExpired({ member, ttlMs, heardAt }: TaskRecord): boolean {
+    return this.#isEnded(member) || this.#now() - heardAt > Math.min(ttlMs, KEPT_MS);
+  }
+
+  /** Returns true if the tasks on this connection no longer exist. */
+  #isEnded(member: PoolMember | undefined): boolean {
+    return this.#lifetime === 'process' && member?.isClosing !== false;
+  }
+
+  /** Returns true if an id means the same task on both connections. */
+  #isSameServer(one: PoolMember | undefined, other: PoolMember | undefined): boolean {
+    return this.#lifetime === 'server' || one === other;
+  }
+
+  /** Removes other owners' records of an id that the server used again. */
+  #removeReused(owner: TaskOwner, id: string, member: PoolMember | undefined): void {
+    for (const [other, own] of this.#byOwner) {
+      const record = other === owner ? undefined : own.get(id);
+      if (record === undefined || !this.#isSameServer(record.member, member)) continue;
+      own.delete(id);
+      this.#size -= 1;
+    }
   }
 
   #sweep(): void {

@@ -20,12 +20,15 @@ import {
   startGateway,
   temporaryFolder,
 } from '../../fixtures/gateway/gateway-process.ts';
+import { anonymously } from '../../fixtures/gateway/operator.ts';
 import { everythingServer } from '../../fixtures/server/real-servers.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: each test knows the response shape
 type Json = any;
 
 const TASKS = 'io.modelcontextprotocol/tasks';
+/** Methods that name a task. */
+const byId = ['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update'];
 const notFound = { code: -32602, message: 'Failed to retrieve task: Task not found' };
 const folder = temporaryFolder();
 const heardBy = (id: string) => join(folder, `${id}.heard`);
@@ -48,6 +51,18 @@ beforeAll(async () => {
       own: server('own', { isolation: 'session', idle_timeout_seconds: 1 }),
       hasty: server('hasty', { request_timeout_seconds: 1, max_request_seconds: 3 }),
       killed: server('killed'),
+      stopped: server('stopped', { isolation: 'shared' }),
+      crashed: server('crashed', { isolation: 'shared' }),
+      again: server('again', { isolation: 'shared' }),
+      narrow: server('narrow', { isolation: 'shared', pool: { in_flight: 1 } }),
+      modern: {
+        command: process.execPath,
+        args: [fixture('modern-puppet.mjs')],
+        isolation: 'shared',
+        era: 'modern',
+      },
+      idle: server('idle', { isolation: 'shared', idle_timeout_seconds: 1 }),
+      pair: server('pair', { isolation: 'shared', pool: { max: 2 } }),
       everything: { ...everythingServer },
     },
     settings: { profiles: { few: { servers: ['calls'] } } },
@@ -251,21 +266,22 @@ describe('at the address of one server', () => {
       expect(await idsOf(anna)).toEqual([task.taskId]);
       expect(await idsOf(ben)).toEqual([other.taskId]);
     }
-    const asked =
-      heard(id, 'tasks/get').length + heard(id, 'tasks/result').length + heard(id, 'tasks/cancel').length;
+    const receivedById = () => byId.reduce((sum, method) => sum + heard(id, method).length, 0);
+    const before = receivedById();
     const stranger = await session(`/mcp/${id}`);
-    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
+    for (const method of byId) {
       const foreign = await stranger(method, { taskId: task.taskId });
       const unknown = await stranger(method, { taskId: 'task-unknown' });
       expect(foreign.error).toEqual(notFound);
       expect(unknown.error).toEqual(notFound);
     }
     expect((await stranger('tasks/list')).result.tasks).toEqual([]);
-    const single = await rpc(gateway.url, id, message('tasks/get', { taskId: task.taskId }));
-    expect(JSON.parse(single.text).error).toEqual(notFound);
-    expect(
-      heard(id, 'tasks/get').length + heard(id, 'tasks/result').length + heard(id, 'tasks/cancel').length,
-    ).toBe(asked);
+    for (const headers of [{}, anonymously])
+      for (const method of byId) {
+        const single = await rpc(gateway.url, id, message(method, { taskId: task.taskId }), headers);
+        expect(JSON.parse(single.text).error).toEqual(notFound);
+      }
+    expect(receivedById()).toBe(before);
     expect((await anna('tasks/get', { taskId: task.taskId })).result).toMatchObject({ taskId: task.taskId });
     expect((await anna('tasks/result', { taskId: task.taskId })).result.content[0].text).toBe('done anna');
   });
@@ -279,13 +295,18 @@ describe('at the address of one server', () => {
     expect(JSON.parse((await post(url, body, headers)).text).error.code).toBe(-32600);
   });
 
-  test('requests without a session find a task by its id, and get no list', async () => {
-    const created = await rpc(gateway.url, 'owned', message('tools/call', taskCall(0, 'rpc')));
-    const { taskId } = JSON.parse(created.text).result.task;
-    const got = await rpc(gateway.url, 'owned', message('tasks/get', { taskId }));
-    expect(JSON.parse(got.text).result.taskId).toBe(taskId);
-    const listed = await rpc(gateway.url, 'owned', message('tasks/list'));
-    expect(JSON.parse(listed.text).error.code).toBe(-32601);
+  test('anonymous requests without a session find a task by its id, and cannot list tasks', async () => {
+    const send = async (method: string, params = {}, headers = {}) =>
+      JSON.parse((await rpc(gateway.url, 'owned', message(method, params), headers)).text);
+    const { taskId } = (await send('tools/call', taskCall(0, 'rpc'), anonymously)).result.task;
+    expect((await send('tasks/get', { taskId }, anonymously)).result.taskId).toBe(taskId);
+    expect((await send('tasks/list', {}, anonymously)).error.code).toBe(-32601);
+    // The operator token is a principal of its own.
+    expect((await send('tasks/get', { taskId })).error).toEqual(notFound);
+    const own = (await send('tools/call', taskCall(0, 'operator'))).result.task.taskId;
+    const listed = (await send('tasks/list')).result.tasks.map((task: Json) => task.taskId);
+    expect(listed).toContain(own);
+    expect(listed).not.toContain(taskId);
     const client = await session('/mcp/owned');
     expect((await client('tasks/get', { taskId })).error).toEqual(notFound);
   });
@@ -330,12 +351,92 @@ describe('at the address of one server', () => {
   });
 });
 
-describe('a server with idle_timeout_seconds: 1', () => {
-  const stateOf = async (id: string) =>
-    ((await (await fetch(`${gateway.url}/servers/${id}`)).json()) as Json).state;
-  const stopped = (id: string) =>
-    eventually('the server stops', async () => (await stateOf(id)) === 'stopped' || undefined, 20_000);
+const detailsOf = async (id: string) => (await (await fetch(`${gateway.url}/servers/${id}`)).json()) as Json;
+const stateOf = async (id: string) => (await detailsOf(id)).state;
+const stopped = (id: string) =>
+  eventually('the server stops', async () => (await stateOf(id)) === 'stopped' || undefined, 20_000);
+const kill = async (id: string, at = 0) => {
+  const [...pids] = (await detailsOf(id)).pids;
+  process.kill(pids[at], 'SIGKILL');
+  await eventually(
+    'the process ends',
+    async () => !(await detailsOf(id)).pids.includes(pids[at]) || undefined,
+  );
+};
 
+describe('a task ends with its process', () => {
+  type Client = (method: string, params?: object) => Promise<Json>;
+  const idOf = async (client: Client, marker: string, ms = 0): Promise<string> =>
+    (await client('tools/call', taskCall(ms, marker))).result.task.taskId;
+  const idsOf = async (client: Client) =>
+    (await client('tasks/list')).result.tasks.map(({ taskId }: Json) => taskId);
+  const operator =
+    (id: string): Client =>
+    async (method, params = {}) =>
+      JSON.parse((await rpc(gateway.url, id, message(method, params))).text);
+  const resultOf = async (client: Client, taskId: string) =>
+    (await client('tasks/result', { taskId })).result.content[0].text;
+
+  test.each([
+    ['stopped', 'session', () => fetch(`${gateway.url}/servers/stopped/stop`, { method: 'POST' })],
+    ['crashed', 'operator', () => kill('crashed')],
+    ['idle', 'session', () => stopped('idle')],
+  ] as const)('%s: the same id at the next process is unknown to the %s', async (id, kind, end) => {
+    const anna = kind === 'session' ? await session(`/mcp/${id}`) : operator(id);
+    const taskId = await idOf(anna, 'anna');
+    await end();
+    const ben = await session(`/mcp/${id}`);
+    expect(await idOf(ben, 'ben', 500)).toBe(taskId);
+    for (const method of byId) expect((await anna(method, { taskId })).error).toEqual(notFound);
+    expect(await idsOf(anna)).toEqual([]);
+    for (const method of byId) expect(heard(id, method)).toEqual([]);
+    expect(await idsOf(ben)).toEqual([taskId]);
+    expect(await resultOf(ben, taskId)).toBe('done ben');
+  });
+
+  test('with pool.max: 2 another process with the same id is not used', async () => {
+    const [anna, ben] = [await session('/mcp/pair'), await session('/mcp/pair')];
+    const taskId = await idOf(anna, 'anna', 1_500);
+    // A process is added only while the first is in use.
+    const result = resultOf(anna, taskId);
+    await eventually('the result is requested', () => heard('pair', 'tasks/result').length > 0 || undefined);
+    expect(await idOf(ben, 'ben', 60_000)).toBe(taskId);
+    expect(await idsOf(anna)).toEqual([taskId]);
+    expect(await idsOf(ben)).toEqual([taskId]);
+    expect(await result).toBe('done anna');
+    await kill('pair');
+    const before = byId.map((method) => heard('pair', method).length);
+    for (const method of byId) expect((await anna(method, { taskId })).error).toEqual(notFound);
+    expect(byId.map((method) => heard('pair', method).length)).toEqual(before);
+    expect(await idsOf(anna)).toEqual([]);
+    expect((await ben('tasks/get', { taskId })).result).toMatchObject({ taskId, status: 'working' });
+  });
+
+  test('a request that waits during a crash does not reach the next process', async () => {
+    const anna = await session('/mcp/narrow');
+    const taskId = await idOf(anna, 'anna', 60_000);
+    const result = anna('tasks/result', { taskId });
+    await eventually(
+      'the result is requested',
+      () => heard('narrow', 'tasks/result').length > 0 || undefined,
+    );
+    const waiting = anna('tasks/get', { taskId });
+    await eventually('the request waits', async () => (await detailsOf('narrow')).waiting === 1 || undefined);
+    await kill('narrow');
+    expect((await result).error.data.reason).toBe('ERR_CONNECTION_LOST');
+    expect((await waiting).error).toMatchObject(notFound);
+    expect(heard('narrow', 'tasks/get')).toEqual([]);
+  });
+});
+
+test('a legacy client cannot update the tasks of a modern server', async () => {
+  const client = await session('/mcp/modern');
+  expect((await client('tasks/update', { taskId: 'task-99', status: 'completed' })).error).toEqual(notFound);
+  const { result } = await client('tools/call', { name: 'heard', arguments: {} });
+  expect(JSON.stringify(result)).not.toContain('task-99');
+});
+
+describe('a server with idle_timeout_seconds: 1', () => {
   test.concurrent.each(['brief', 'own'])('%s runs on while a task does, and stops afterwards', async (id) => {
     const client = await session(`/mcp/${id}`);
     const { taskId } = (await client('tools/call', taskCall(3_500, 'long'))).result.task;
@@ -364,6 +465,23 @@ test('clients that share a connection to a remote server have their own tasks', 
   await fetch(url, { method: 'DELETE', headers: anna });
   // A closed session's tasks are unknown, even with a valid id.
   expect(await seen(await initialize(url), 'tasks/get')).toContain(notFound.message);
+});
+
+test('an id that a remote server uses again belongs to the new task only', async () => {
+  const far = await startGateway({
+    servers: { far: { url: `${gateway.url}/mcp/again`, isolation: 'shared' } },
+  });
+  const url = `${far.url}/mcp/far`;
+  const [anna, ben] = [await initialize(url), await initialize(url)];
+  const send = async (headers: Readonly<Record<string, string>>, method: string, params = {}) =>
+    (await post(url, message(method, params), headers)).text;
+  expect(await send(anna, 'tools/call', taskCall(0, 'anna'))).toContain('task-1');
+  await fetch(`${gateway.url}/servers/again/stop`, { method: 'POST' });
+  expect(await send(ben, 'tools/call', taskCall(0, 'ben'))).toContain('task-1');
+  for (const method of byId)
+    expect(await send(anna, method, { taskId: 'task-1' })).toContain(notFound.message);
+  expect(await send(anna, 'tasks/list')).not.toContain('task-1');
+  expect(await send(ben, 'tasks/result', { taskId: 'task-1' })).toContain('done ben');
 });
 
 test('a task that does not end keeps its server no longer than its ttl', async () => {
