@@ -282,11 +282,6 @@ export class Gateway {
     return this.#inProcess.listTools({ ...options, server });
   }
 
-  /** Records the actual listen address in the state folder. */
-  recordAddress(listenAddr: string): void {
-    this.#stateFolder.recordAddress(listenAddr);
-  }
-
   /** The server of that id. Throws UnknownServerError. */
   server(id: string): ManagedServer {
     const server = this.servers.get(id);

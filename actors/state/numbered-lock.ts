@@ -51,12 +51,6 @@ export function* lockSteps(
   }
 }
 
-/** Returns the text of the deciding lock, if any. Throws file system errors. */
-export function decidingText(folder: string): string | undefined {
-  const highest = highestNumber(folder);
-  return highest === 0 ? undefined : readIfThere(lockPath(folder, highest));
-}
-
 function lockPath(folder: string, number: number): string {
   return join(folder, `${PREFIX}${number}`);
 }

@@ -89,11 +89,6 @@ export class StateFolder {
     }
   }
 
-  /** Records the actual listen address, for commands that look up this gateway. */
-  recordAddress(listenAddr: string): void {
-    this.#lock?.recordAddress(listenAddr);
-  }
-
   /** Sees to the files with lists, on the side: to be called when the catalog has been applied. */
   sweepLists(): void {
     void this.#lists?.sweep().then((removed) => {

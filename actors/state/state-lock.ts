@@ -3,7 +3,7 @@
 // starters: numbered-lock.ts.
 
 import { AlreadyHeldError } from '../errors.ts';
-import { decidingText, type LockText, lockSteps } from './numbered-lock.ts';
+import { type LockText, lockSteps } from './numbered-lock.ts';
 import { identityOf, isAlive, type ProcessIdentity } from './process-identity.ts';
 import { replaceFile } from './small-file.ts';
 import { inStateFolder, makeStateFolder } from './state-folder-access.ts';
@@ -12,8 +12,6 @@ export interface StateLock {
   readonly stateDir: string;
   /** This process, as the lock names it. */
   readonly owner: ProcessIdentity;
-  /** Records the actual listen address of this process. Never throws. */
-  recordAddress(listenAddr: string): void;
   /** Gives the folder free. Never rejects; a second call does nothing. */
   release(): Promise<void>;
 }
@@ -35,34 +33,16 @@ export async function acquireStateLock(stateDir: string, what: { listenAddr: str
   return {
     stateDir,
     owner,
-    recordAddress: (listenAddr) => {
-      if (!isReleased) replaceIfPossible(path, lockText(owner, listenAddr).text);
-    },
     release: async () => {
       if (isReleased) return;
       isReleased = true;
-      // The lock expires with this process at the latest.
-      replaceIfPossible(path, RELEASED);
+      try {
+        replaceFile(path, RELEASED);
+      } catch {
+        // The lock expires with this process at the latest.
+      }
     },
   };
-}
-
-/** Returns the running gateway's listen address from a state folder, if any. */
-export function listenAddrOfHolder(stateDir: string): string | undefined {
-  try {
-    const holder = parseHolder(decidingText(stateDir) ?? '');
-    return holder !== undefined && isAlive(holder) ? holder.listenAddr : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function replaceIfPossible(path: string, text: string): void {
-  try {
-    replaceFile(path, text);
-  } catch {
-    // The disk may be full; the previous text stays.
-  }
 }
 
 function take(folder: string, text: LockText): string {

@@ -14,7 +14,7 @@ import type { Part } from '../../actors/gateway/life.ts';
 import { isRefusal, operator, type Principal, type Verdict } from '../../actors/principal.ts';
 import { listenSetting } from '../../config/gateway-file/daemon-form.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
-import { formatListenAddr, isLoopback, parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
+import { isLoopback, parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
 import { InspectorAccess, isInspector } from '../inspector/access.ts';
 import { EntryLinks } from '../inspector/entry-links.ts';
 import { Inspector } from '../inspector/inspector.ts';
@@ -30,6 +30,7 @@ import type { BodyHandler, HttpReply, HttpRequest, Listener } from './listener/s
 import { ExchangeContext } from './mcp/exchange-context.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
 import type { NodesFront } from './nodes/nodes-front.ts';
+import { proofHeaders } from './operator-proof.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import { OriginGuard } from './origin-guard.ts';
 import { accessOf, refusalOf } from './route-access.ts';
@@ -146,7 +147,6 @@ export class Front implements Part {
       ...(prefer === undefined ? {} : { prefer }),
     });
     guard.ownPort = this.#listener.address.port;
-    if (port === 0) this.gateway.recordAddress(formatListenAddr(this.#listener.address));
     this.#openInspector(host, guard);
     if (this.#listener.fallbackReason !== undefined) {
       log.warn(
@@ -208,6 +208,7 @@ export class Front implements Part {
       heartbeat: this.#heartbeat,
       triggers: this.triggers,
       nodes: this.nodes,
+      proofFor: (request) => proofHeaders(request, this.#operatorToken, this.address),
       reload: () => this.#options.reload(),
     };
   }

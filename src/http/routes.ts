@@ -217,15 +217,16 @@ function recordOf({ gateway }: RouteContext, server: ManagedServer) {
   return serverRecord(server, (text) => gateway.redactor.redact(text));
 }
 
-function health({ gateway, triggers }: RouteContext, context: ExchangeContext): void {
+function health({ gateway, triggers, proofFor }: RouteContext, context: ExchangeContext): void {
   const status = gateway.isDraining ? 'draining' : 'ok';
   const uptime_seconds = gateway.beginning.ageSeconds;
-  context.json(gateway.isDraining ? 503 : 200, {
+  const body = {
     status,
     version: gateway.version,
     uptime_seconds,
     ...(triggers?.hasNoRoom === true ? { triggers: 'the store has no room on its disk' } : {}),
-  });
+  };
+  context.json(gateway.isDraining ? 503 : 200, body, proofFor(context.request));
 }
 
 /** How long GET /stats waits for the store of the triggers. */

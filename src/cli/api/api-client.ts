@@ -4,12 +4,20 @@
 import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
 import { SseParser } from '../../../actors/upstream/sse/sse-parser.ts';
+import { openProvenConnection, type ProvenConnection } from './proven-connection.ts';
 
 export interface Target {
   readonly url: URL;
   /** Where the address is from, unless whoever asks has given it. */
   readonly source?: string | undefined;
-  readonly key: { readonly value: string; readonly source: string } | undefined;
+  readonly key: Key | undefined;
+}
+
+interface Key {
+  readonly value: string;
+  readonly source: string;
+  /** Sent only to a peer that proves to be the gateway of the state folder. */
+  readonly needsProof?: boolean;
 }
 
 export interface AskOptions {
@@ -97,6 +105,30 @@ export class ApiClient {
     if (answer !== STREAMED) throw this.refusal(answer);
   }
 
+  /**
+   * Returns the header with the key, for a client with connections of its own; no header if the peer has no proof. Rejects with
+   * an ApiProblem.
+   */
+  async keyHeaders(timeoutMs: number, signal?: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    const { key } = this.#target;
+    if (key?.needsProof !== true) return keyHeader(key);
+    const connection = await this.#prove(key, timeoutMs, signal);
+    connection?.close();
+    return connection === undefined ? {} : keyHeader(key);
+  }
+
+  async #prove(key: Key, timeoutMs: number, signal?: AbortSignal): Promise<ProvenConnection | undefined> {
+    const health = new URL(`${this.address}/health`);
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const either = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+    try {
+      return await openProvenConnection(health, key.value, either);
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      throw this.unreachable(deadline.aborted ? new Error(TIMEOUT) : (error as Error), timeoutMs);
+    }
+  }
+
   #send(method: string, path: string, timeoutMs: number, options: AskOptions): Promise<ApiResponse>;
   #send(
     method: string,
@@ -105,25 +137,47 @@ export class ApiClient {
     options: AskOptions,
     onEvent: (name: string, data: unknown) => void,
   ): Promise<ApiResponse | typeof STREAMED>;
-  #send(
+  async #send(
+    method: string,
+    path: string,
+    timeoutMs: number,
+    options: AskOptions,
+    onEvent?: (name: string, data: unknown) => void,
+  ): Promise<ApiResponse | typeof STREAMED> {
+    const { key } = this.#target;
+    if (key?.needsProof !== true)
+      return this.#sendOn(this.#agent, keyHeader(key), method, path, timeoutMs, options, onEvent);
+    const connection = await this.#prove(key, timeoutMs, options.signal);
+    if (connection === undefined)
+      return this.#sendOn(this.#agent, {}, method, path, timeoutMs, options, onEvent);
+    try {
+      return await this.#sendOn(connection.agent, keyHeader(key), method, path, timeoutMs, options, onEvent);
+    } finally {
+      connection.close();
+    }
+  }
+
+  #sendOn(
+    agent: Agent,
+    keyHeaders: Readonly<Record<string, string>>,
     method: string,
     path: string,
     timeoutMs: number,
     { signal, body, headers }: AskOptions,
-    onEvent?: (name: string, data: unknown) => void,
+    onEvent: ((name: string, data: unknown) => void) | undefined,
   ): Promise<ApiResponse | typeof STREAMED> {
-    const { url, key } = this.#target;
+    const { url } = this.#target;
     const text = body === undefined ? undefined : JSON.stringify(body);
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     return new Promise((done, reject) => {
       const options = {
         method,
-        agent: this.#agent,
+        agent,
         // An id of dots would be taken out of a URL.
         path: `${url.pathname.replace(/\/$/, '')}/${path}`,
         headers: {
           accept: 'application/json',
-          ...(key === undefined ? {} : { 'x-api-key': key.value }),
+          ...keyHeaders,
           ...(text === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },
@@ -201,6 +255,10 @@ export class ApiClient {
     const details = [...lines(stderr, 'stderr: '), ...lines(problems, '')];
     return new ApiProblem(`${message}${hint}`, status >= 500, answer, details);
   }
+}
+
+function keyHeader(key: Key | undefined): Readonly<Record<string, string>> {
+  return key === undefined ? {} : { 'x-api-key': key.value };
 }
 
 /** For the address that MCP clients are given. Only once it has failed: a path before the gateway's own may end so too. */

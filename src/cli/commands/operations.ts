@@ -55,7 +55,11 @@ export const serverOperations = {
     args: [],
     timeoutSeconds: CHANGE_SECONDS,
     ask: ({ client, timeoutMs }) => client.ask('POST', 'admin/reload', timeoutMs),
-    show: ({ body }) => reloadedPage(body as Reloaded),
+    show: (answer, { client }) => {
+      const { body } = answer;
+      if (isReloaded(body)) return reloadedPage(body);
+      throw client.refusal(answer);
+    },
   },
   inspector: {
     description: "Print a link that opens the inspector with the operator's rights.",
@@ -77,3 +81,9 @@ export const serverOperations = {
     show: ({ body }, { paint }) => statsPage(body as Stats, paint),
   },
 } satisfies Readonly<Record<string, Operation>>;
+
+function isReloaded(body: unknown): body is Reloaded {
+  const { added, changed, removed, unchanged, triggers } = body as Partial<Reloaded>;
+  const isComplete = [added, changed, removed, unchanged].every(Array.isArray);
+  return isComplete && (triggers === undefined || isReloaded(triggers));
+}

@@ -13,7 +13,6 @@ export interface PlaceOptions extends TargetOptions {
 
 export interface Place {
   readonly api: ApiClient;
-  readonly key: string | undefined;
   /** The server asked for; undefined for all. */
   readonly server: string | undefined;
   readonly profile: string | undefined;
@@ -31,7 +30,7 @@ export async function withPlace<T>(
     throw new UsageError('--profile expects the name of a profile, as the gateway file has it');
   if (catalog === undefined) {
     const target = await readTarget(options, process.env);
-    return use(placeOf(new ApiClient(target), target.url, target.key?.value, server, profile));
+    return use(placeOf(new ApiClient(target), target.url, server, profile));
   }
   if (url !== undefined || config !== undefined || profile !== undefined)
     throw new UsageError('--catalog runs the servers here; it goes without --url, --config and --profile');
@@ -39,24 +38,18 @@ export async function withPlace<T>(
   try {
     const { url: own, key } = gateway;
     const api = new ApiClient({ url: own, key: { value: key, source: '--catalog' } });
-    return await use(placeOf(api, own, key, server, profile));
+    return await use(placeOf(api, own, server, profile));
   } finally {
     await gateway.stop();
   }
 }
 
-function placeOf(
-  api: ApiClient,
-  base: URL,
-  key: string | undefined,
-  server: string | undefined,
-  profile: string | undefined,
-): Place {
+function placeOf(api: ApiClient, base: URL, server: string | undefined, profile: string | undefined): Place {
   const last = profile === undefined ? server : `@${profile}`;
   const path = last === undefined ? 'mcp' : `mcp/${profile === undefined ? encodeURIComponent(last) : last}`;
   const url = new URL(base);
   url.pathname = `${base.pathname.replace(/\/$/, '')}/${path}`;
-  return { api, key, server, profile, url };
+  return { api, server, profile, url };
 }
 
 /** Loaded here only: with it comes all of a gateway. */

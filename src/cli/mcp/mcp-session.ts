@@ -41,8 +41,7 @@ export interface SessionListener {
 
 export interface SessionTarget {
   readonly url: URL;
-  readonly key: string | undefined;
-  /** For the words of what goes wrong. */
+  /** Has the key, and explains what goes wrong. */
   readonly api: ApiClient;
   readonly version: string;
 }
@@ -80,6 +79,8 @@ export class McpRefusal extends ApiProblem {
 const MAX_PAGES = 1_000;
 const LONGEST_MS = 2 ** 31 - 1;
 const CLOSE_MS = 1_000;
+/** Longest wait for the gateway's proof (operator-proof.ts). */
+const PROOF_MS = 10_000;
 const PREFIX = /^MCP error -?\d+: /;
 
 export class McpSession {
@@ -97,7 +98,7 @@ export class McpSession {
     listener: SessionListener,
     { signal }: RequestOptions,
   ): Promise<McpSession> {
-    const { url, key, version } = target;
+    const { url, version } = target;
     const client = new Client(
       { name: 'actor-gateway-terminal', title: 'actor-gateway in a terminal', version },
       { capabilities: { elicitation: { form: {}, url: {} } } },
@@ -112,11 +113,7 @@ export class McpSession {
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
       listener.onMessage(params.level, params.logger, params.data);
     });
-    const headers: Record<string, string> = key === undefined ? {} : { 'x-api-key': key };
-    const transport = new Transport(url, {
-      requestInit: { headers },
-      fetch: toldFetch(target.api),
-    });
+    const transport = new Transport(url, { fetch: toldFetch(target.api) });
     const session = new McpSession(client, transport);
     try {
       const options = { timeout: LONGEST_MS, signal };
@@ -209,8 +206,12 @@ class Transport extends StreamableHTTPClientTransport {
 /** `fetch`, which says in plain words why a request of ours has no good answer. */
 function toldFetch(api: ApiClient): FetchLike {
   return async (url, init) => {
-    if (init?.method !== 'POST') return fetch(url, init);
-    const response = await fetch(url, init).catch((error: Error & { cause?: Error }) => {
+    const headers = new Headers(init?.headers);
+    const key = await api.keyHeaders(PROOF_MS, init?.signal ?? undefined);
+    for (const [name, value] of Object.entries(key)) headers.set(name, value);
+    const request = { ...init, headers };
+    if (init?.method !== 'POST') return fetch(url, request);
+    const response = await fetch(url, request).catch((error: Error & { cause?: Error }) => {
       if (init.signal?.aborted === true) throw error;
       throw api.unreachable(error.cause ?? error, LONGEST_MS);
     });

@@ -19,7 +19,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findOperatorToken, openOperatorToken } from '../../../../actors/state/operator-token.ts';
 import { StateFolderError } from '../../../../actors/state/state-folder-access.ts';
-import { acquireStateLock, listenAddrOfHolder } from '../../../../actors/state/state-lock.ts';
 
 const TOKEN = /^agop_[\w-]{43}$/;
 let folder = '';
@@ -101,20 +100,5 @@ describe('the operator token', () => {
       }
     });
     expect(open.filter((path) => path.startsWith(folder))).toEqual([]);
-  });
-});
-
-describe('the address of the gateway of a state folder', () => {
-  test('is known as long as its process holds the lock, and follows what it says', async () => {
-    expect(listenAddrOfHolder(folder)).toBeUndefined();
-    const lock = await acquireStateLock(folder, { listenAddr: '127.0.0.1:0' });
-    expect(listenAddrOfHolder(folder)).toBe('127.0.0.1:0');
-    lock.recordAddress('127.0.0.1:4711');
-    expect(listenAddrOfHolder(folder)).toBe('127.0.0.1:4711');
-    await expect(acquireStateLock(folder, { listenAddr: '127.0.0.1:1' })).rejects.toThrow('127.0.0.1:4711');
-    await lock.release();
-    expect(listenAddrOfHolder(folder)).toBeUndefined();
-    lock.recordAddress('127.0.0.1:4712');
-    expect(listenAddrOfHolder(folder)).toBeUndefined();
   });
 });
