@@ -2,7 +2,7 @@
 // platforms have the token in every address. Done where a text comes in, before anybody could cut a secret in half.
 //
 // WS1  a secret is found as it is, and as JSON and addresses write it.
-// WS2  secrets below `MIN_LENGTH` are ignored: they match inside ordinary text, and redaction would corrupt the response.
+// - secrets below `MIN_LENGTH` are ignored: they match inside ordinary text, and redaction would corrupt the response.
 
 const INSTEAD = '[token removed]';
 /** Equals MIN_CREDENTIAL_LENGTH of config/credentials, which this folder must not import. */

@@ -1,8 +1,8 @@
 // Sorts, checks and applies message edits; no other module does. Several modules create edits (routing, era bridge,
 // connection), and overlapping edits would corrupt the message.
 //
-// ED1  conflicting edits throw before the first byte is written.
-// ED2  the result is independent of the order of the list.
+// - conflicting edits throw before the first byte is written.
+// - the result is independent of the order of the list.
 
 import { EditConflictError } from '../errors.ts';
 import { between, type Edit, isInPieces, type Message, PIECES_FROM, sizeOf } from './span.ts';

@@ -1,8 +1,8 @@
 // Extracts credentials from a configured value. All occurrences of credentials are redacted, and a false positive corrupts messages.
 //
-// CRV1  a credential has at least MIN_CREDENTIAL_LENGTH characters. Passwords in URLs have no other condition; the exceptions
+// - a credential has at least MIN_CREDENTIAL_LENGTH characters. Passwords in URLs have no other condition; the exceptions
 //       for other values are in plain-values.ts.
-// CRV2  host and port in URLs stay readable; only user, password, parameters and opaque path segments are credentials.
+// - host and port in URLs stay readable; only user, password, parameters and opaque path segments are credentials.
 
 import { isCredentialName } from './credential-names.ts';
 import { isOrdinaryText, isPlainValue, MIN_CREDENTIAL_LENGTH } from './plain-values.ts';

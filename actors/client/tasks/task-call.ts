@@ -1,9 +1,9 @@
 // Runs a plain client's tool call as a legacy-server task: a first call creates the task, a second call on the same
 // connection awaits the result. The client receives the plain tool result.
 //
-// TC1  the client's request finishes exactly once (A2).
-// TC2  the task is cancelled if the client disconnects or receives an error.
-// TC3  progress of the task is sent under the client's token, which stays valid for the task (2025-11-25, "Tasks").
+// TKC1  the client's request finishes exactly once (A2).
+// TKC2  the task is cancelled if the client disconnects or receives an error.
+// TKC3  progress of the task is sent under the client's token, which stays valid for the task (2025-11-25, "Tasks").
 
 import type { GatewayError } from '../../errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';

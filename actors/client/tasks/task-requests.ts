@@ -1,9 +1,9 @@
 // Access control for tasks at single-server addresses. The server cannot distinguish clients that share a connection, so
 // the gateway restricts each client to the tasks it created.
 //
-// TA1  foreign and unknown tasks are refused with identical bytes, and no request reaches the server.
-// TA2  clients without session and principal cannot be distinguished: they need a task id, and `tasks/list` is refused.
-// TA3  a task of a local server is requested from the process that created it, and from no other.
+// TKQ1  foreign and unknown tasks are refused with identical bytes, and no request reaches the server.
+// TKQ2  clients without session and principal cannot be distinguished: they need a task id, and `tasks/list` is refused.
+// TKQ3  a task of a local server is requested from the process that created it, and from no other.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';

@@ -1,11 +1,11 @@
 // Records the owner and state of the tasks that clients created at a server. The server cannot distinguish clients that share a
 // connection.
 //
-// TR1      the owner is the session on a connection of its own, and after its end the record is removed; otherwise the principal, if
+// TKR1      the owner is the session on a connection of its own, and after its end the record is removed; otherwise the principal, if
 //          the request has one.
-// TR2 (A8) bounds: MAX_RECORDS in total, MAX_PER_OWNER per owner (A6). The oldest records are removed first.
-// TR3      a task is active until the server reports a final status, the ttl expires, or ACTIVE_MS pass without news.
-// TR4      servers may use ids again. A task of a local server ends with its process, and its record with the pool member.
+// TKR2 (A8) bounds: MAX_RECORDS in total, MAX_PER_OWNER per owner (A6). The oldest records are removed first.
+// TKR3      a task is active until the server reports a final status, the ttl expires, or ACTIVE_MS pass without news.
+// TKR4      servers may use ids again. A task of a local server ends with its process, and its record with the pool member.
 //          Remote tasks outlive connections. An id belongs to the client that created the newest task with it.
 
 import { forgetOldest } from '../../forget-oldest.ts';

@@ -1,9 +1,9 @@
 // Replaces a file atomically; every command that writes a file uses this. A draft in the same folder is synced, then renamed.
 //
-// WHF1  only regular files are replaced; symbolic links are followed and preserved. A pipe, a device, a socket or a folder is refused:
+// - only regular files are replaced; symbolic links are followed and preserved. A pipe, a device, a socket or a folder is refused:
 //       a rename would replace it with a file, for root even /dev/null.
-// WHF2  on any error the old file is unchanged, and the draft is removed.
-// WHF3  the draft name is fixed per file and acts as its lock: concurrent commands wait, and no change is lost.
+// - on any error the old file is unchanged, and the draft is removed.
+// - the draft name is fixed per file and acts as its lock: concurrent commands wait, and no change is lost.
 
 import { type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
