@@ -38,6 +38,8 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/connect',
     'cli/mcp-commands',
     'cli/mcp-commands-in-a-terminal',
+    'cli/operator-proof',
+    'cli/written-files',
     'flows/flow-validated',
   ],
   'programs and libraries without a gateway': [
@@ -141,6 +143,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/automation-operated',
     'automation/automation-swept',
     'agents/agent-approvals',
+    'agents/self-approval',
     'agents/agent-approvals-killed',
     'agents/agent-cancelled',
     'agents/agent-killed-at-rows',
