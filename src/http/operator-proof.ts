@@ -37,13 +37,13 @@ export function isProof(proof: string, token: string, nonce: string, address: Ad
   return received.length === expected.length && timingSafeEqual(received, expected);
 }
 
-/** The first words separate proofs from the inspector's cookies, which have the same key. */
+/** The first words separate proofs from the inspector's cookies, which use the same key. */
 function proofOf(token: string, nonce: string, address: Address): string {
   const text = `operator proof\n${nonce}\n${formatListenAddr(address)}`;
   return createHmac('sha256', token).update(text).digest('base64url');
 }
 
-/** IPv4 and IPv6 loopback may be different listeners; the source address of a local connection has the same family. */
+/** IPv4 and IPv6 loopback may be different listeners; local connections keep the family in the source address. */
 const loopbackPeers: Readonly<Record<string, string>> = {
   '127.0.0.1': '127.0.0.1',
   '::ffff:7f00:1': '127.0.0.1',

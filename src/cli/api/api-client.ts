@@ -106,7 +106,7 @@ export class ApiClient {
   }
 
   /**
-   * Returns the header with the key, for a client with connections of its own; no header if the peer has no proof. Rejects with
+   * Returns the header with the key, for a client with connections of its own; no header without a valid proof. Rejects with
    * an ApiProblem.
    */
   async keyHeaders(timeoutMs: number, signal?: AbortSignal): Promise<Readonly<Record<string, string>>> {

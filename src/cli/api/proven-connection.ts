@@ -1,5 +1,5 @@
-// Opens a connection on which the operator token may be sent: its peer has proved that it has the token too, as only the
-// gateway of the state folder does. The request must use the same connection, since the port may have a new owner a moment later.
+// Opens a connection on which the operator token may be sent: the peer proved knowledge of the token, like
+// only the gateway of the state folder can. The request must use the same connection, since the port may change owners.
 
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
@@ -14,7 +14,7 @@ export interface ProvenConnection {
 }
 
 /**
- * Returns a connection to the peer at `url`, whose path is the gateway's /health; undefined if the peer has no proof. Rejects
+ * Returns a connection to the peer at `url`, whose path is the gateway's /health; undefined without a valid proof. Rejects
  * with the reason of a failed request.
  */
 export function openProvenConnection(

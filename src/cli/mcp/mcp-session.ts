@@ -41,7 +41,7 @@ export interface SessionListener {
 
 export interface SessionTarget {
   readonly url: URL;
-  /** Has the key, and explains what goes wrong. */
+  /** Source of the key and of error messages. */
   readonly api: ApiClient;
   readonly version: string;
 }
