@@ -208,7 +208,8 @@ export class Front implements Part {
       heartbeat: this.#heartbeat,
       triggers: this.triggers,
       nodes: this.nodes,
-      proofFor: (request) => proofHeaders(request, this.#operatorToken, this.address),
+      proofFor: (request) =>
+        proofHeaders(request, this.#operatorToken, this.address, gateway.config.state_dir),
       reload: () => this.#options.reload(),
     };
   }

@@ -3,6 +3,7 @@
 // - the command sends a nonce to /health, and the gateway returns an HMAC of the nonce and its address. A foreign listener
 //   lacks the token. It could relay the nonce to the gateway, but the HMAC then names another address.
 // - proofs are for loopback addresses. A relay on another machine gets none.
+// - a proof comes with the state folder, so a command finds the token of a gateway that runs elsewhere.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isIP, isIPv6 } from 'node:net';
@@ -11,23 +12,29 @@ import type { HeaderList, HttpRequest } from './listener/seam.ts';
 
 export const NONCE_HEADER = 'x-operator-nonce';
 export const PROOF_HEADER = 'x-operator-proof';
+/** The state folder, percent-encoded. */
+export const FOLDER_HEADER = 'x-operator-folder';
 
 interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** Returns the header with the proof; no header without a token, a valid nonce or a loopback address. */
+/** Returns the headers of a proof; none without a token, a valid nonce or a loopback address. */
 export function proofHeaders(
   { headers, remoteAddress }: Pick<HttpRequest, 'headers' | 'remoteAddress'>,
   token: string,
   listenAddress: Address | undefined,
+  stateDir: string,
 ): HeaderList {
   const nonce = headers[NONCE_HEADER];
   if (nonce === undefined || token === '' || listenAddress === undefined) return [];
   const host = contactedHost(listenAddress.host, remoteAddress);
   if (host === undefined || !/^[\w-]{22,64}$/.test(nonce)) return [];
-  return [[PROOF_HEADER, proofOf(token, nonce, { host, port: listenAddress.port })]];
+  return [
+    [PROOF_HEADER, proofOf(token, nonce, { host, port: listenAddress.port })],
+    [FOLDER_HEADER, encodeURIComponent(stateDir)],
+  ];
 }
 
 /** Returns true if `proof` was made with the token for this nonce, by the gateway that listens at `address`. */

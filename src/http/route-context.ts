@@ -14,7 +14,7 @@ export interface RouteContext {
   readonly triggers: Pick<TriggersFront, 'figures' | 'hasNoRoom'> | undefined;
   /** Where other nodes can be reached, which may have what is asked for. */
   readonly nodes: Elsewhere | undefined;
-  /** Returns the header that proves knowledge of the operator token (operator-proof.ts). */
+  /** Returns the headers that prove knowledge of the operator token (operator-proof.ts). */
   proofFor(request: HttpRequest): HeaderList;
   /** Reads the configuration again and applies it, and gives what has changed; throws ConfigError. */
   reload(): Promise<object>;

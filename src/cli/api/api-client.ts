@@ -243,7 +243,7 @@ export class ApiClient {
       return new ApiProblem(`${text}${hint || '; is the address right?'}`, status >= 500, answer);
     }
     if (status === 401 && /operator token/.test(message)) {
-      const text = `${address} lets only its operator do this; run the command in the folder of its gateway.yaml or with --config FILE, or give --api-key-file FILE with the key or the operator token`;
+      const text = `${address} lets only its operator do this; run the command as the gateway's user, or give --api-key-file FILE with the key or the operator token`;
       return new ApiProblem(text, false, answer);
     }
     if (status === 401) {

@@ -19,7 +19,7 @@ import type { Environment } from '../../../config/reader/substitute.ts';
 import { parseYamlTree } from '../../../config/reader/yaml-tree.ts';
 import { USUAL_CONFIG } from '../options.ts';
 import type { Target } from './api-client.ts';
-import { findOperatorKey } from './operator-key.ts';
+import { findOperatorKey, requestStateFolder } from './operator-key.ts';
 
 export interface TargetOptions {
   readonly url?: string;
@@ -40,8 +40,8 @@ export const KEY_VARIABLE = 'GATEWAY_API_KEY';
 export const targetHelp = `
 The address is --url, else listen_addr of the file of --config, else that of ./${USUAL_CONFIG} where there is one, else
 ${DEFAULT_URL}. A key is taken from --api-key-file, else from the environment variable GATEWAY_API_KEY, which may
-stand in .env beside that file. Without either the command uses the operator token in state_dir of that file,
-if the gateway at the address is the one of that folder.
+stand in .env beside that file. Without either the command uses the operator token of a gateway on this
+machine, if it may read the token's file.
 
 Exit codes: 0 done, 1 it failed, 2 wrong usage`;
 
@@ -94,8 +94,13 @@ export async function readTarget(written: TargetOptions, env: NodeJS.ProcessEnv)
   return {
     url,
     ...(text === undefined ? { source: sourceOf(config, read) } : {}),
-    key: key ?? findOperatorKey(url, read?.stateDir ?? resolve(USUAL_STATE_DIR)),
+    key: key ?? (await findTokenFor(url, read?.stateDir ?? resolve(USUAL_STATE_DIR))),
   };
+}
+
+/** `stateDir` counts if the gateway at `url` does not name its own. */
+async function findTokenFor(url: URL, stateDir: string): Promise<Target['key']> {
+  return findOperatorKey(url, (await requestStateFolder(url)) ?? stateDir);
 }
 
 /** The default file may lack an address. */

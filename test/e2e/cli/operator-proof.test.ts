@@ -117,3 +117,10 @@ describe('commands are the operator', () => {
     await gateway.stop();
   });
 });
+
+test('a command in another folder finds the token of the gateway at the address', async () => {
+  const gateway = await startGateway({});
+  const { code, stderr } = await runMain(['reload', '--url', gateway.url], { env, cwd: temporaryFolder() });
+  expect([code, stderr]).toEqual([0, '']);
+  await gateway.stop();
+});

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findOperatorToken, openOperatorToken } from '../../../../actors/state/operator-token.ts';
 import { formatListenAddr } from '../../../../config/gateway-file/listen-addr.ts';
 import { ApiClient } from '../../../../src/cli/api/api-client.ts';
-import { findOperatorKey } from '../../../../src/cli/api/operator-key.ts';
+import { findOperatorKey, requestStateFolder } from '../../../../src/cli/api/operator-key.ts';
 import { listen } from '../../../../src/http/listener/listen.ts';
 import type { HeaderList } from '../../../../src/http/listener/seam.ts';
 import { proofHeaders } from '../../../../src/http/operator-proof.ts';
@@ -48,7 +48,7 @@ async function startGateway(
     maxBodyBytes: 1_000,
     handler: (received, reply) => {
       requests.push([received.path, received.headers['x-api-key']]);
-      reply.send(200, proofHeaders(received, own, listener.address), '{}');
+      reply.send(200, proofHeaders(received, own, listener.address, folder), '{}');
       return undefined;
     },
   });
@@ -196,10 +196,12 @@ describe('a foreign listener receives no token', () => {
     const proof = (nonce: string) =>
       Promise.resolve(
         Object.fromEntries(
-          proofHeaders({ headers: { 'x-operator-nonce': nonce }, remoteAddress: '127.0.0.1' }, token, {
-            host: '127.0.0.1',
-            port: foreign.port,
-          }),
+          proofHeaders(
+            { headers: { 'x-operator-nonce': nonce }, remoteAddress: '127.0.0.1' },
+            token,
+            { host: '127.0.0.1', port: foreign.port },
+            folder,
+          ),
         ),
       );
     const foreign: Peer = await startForeign('127.0.0.1', proof, 0, true);
@@ -210,8 +212,11 @@ describe('a foreign listener receives no token', () => {
 
 test('another machine gets no proof, and other names than localhost have none', () => {
   const headersFor = (host: string, remoteAddress: string, nonce = 'n'.repeat(43), own = token): HeaderList =>
-    proofHeaders({ headers: { 'x-operator-nonce': nonce }, remoteAddress }, own, { host, port: 1 });
-  expect(headersFor('0.0.0.0', '127.0.0.1')).toHaveLength(1);
+    proofHeaders({ headers: { 'x-operator-nonce': nonce }, remoteAddress }, own, { host, port: 1 }, folder);
+  expect(headersFor('0.0.0.0', '127.0.0.1').map(([name]) => name)).toEqual([
+    'x-operator-proof',
+    'x-operator-folder',
+  ]);
   for (const peer of ['192.0.2.1', '172.17.0.1', 'fe80::1%eth0', '::ffff:192.0.2.1', '127.0.0.1.example', ''])
     for (const host of ['0.0.0.0', '::', 'localhost'])
       expect([peer, host, headersFor(host, peer)]).toEqual([peer, host, []]);
@@ -235,4 +240,32 @@ test('the token is a key for loopback addresses without TLS only', () => {
     expect([url, found(url)]).toEqual([url, undefined]);
   rmSync(join(folder, 'operator-token'));
   expect(found('http://127.0.0.1:4711/')).toBeUndefined();
+});
+
+describe('the state folder', () => {
+  const at = (port: number) => new URL(`http://127.0.0.1:${port}`);
+
+  test('is named by the gateway at the address', async () => {
+    expect(await requestStateFolder(at((await startGateway('127.0.0.1')).port))).toBe(folder);
+  });
+
+  test('is unknown if a listener does not answer, or names no absolute path', async () => {
+    const named = (name: string) => startForeign('127.0.0.1', async () => ({ 'x-operator-folder': name }));
+    for (const name of ['', 'state', '%', '%2'])
+      expect(await requestStateFolder(at((await named(name)).port))).toBeUndefined();
+    expect(await requestStateFolder(at(1))).toBeUndefined();
+    expect(await requestStateFolder(new URL('http://192.0.2.1:8080'))).toBeUndefined();
+  });
+
+  test('named by a foreign listener leads to no token in its hands', async () => {
+    const foreign = await startForeign('127.0.0.1', async () => ({
+      'x-operator-folder': encodeURIComponent(folder),
+      'x-operator-proof': 'A'.repeat(43),
+    }));
+    const url = at(foreign.port);
+    const key = findOperatorKey(url, (await requestStateFolder(url)) ?? '');
+    expect(key?.value).toBe(token);
+    await new ApiClient({ url, key }).ask('POST', 'admin/reload', 5_000);
+    expect(foreign.requests.map(([, sent]) => sent)).toEqual([undefined, undefined, undefined]);
+  });
 });
