@@ -3,7 +3,7 @@
 
 import { suggest } from '../../../config/reader/suggest.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
-import { type Member, membersOf } from '../../jsonrpc/members.ts';
+import { membersOf } from '../../jsonrpc/members.ts';
 import { rawOf, type Span } from '../../jsonrpc/span.ts';
 import {
   argumentNames,
@@ -90,11 +90,9 @@ function membersBySpan(envelope: Envelope, tool: SearchToolName): Map<string, Sp
   return found;
 }
 
-function argumentsOf(envelope: Envelope): Span | undefined {
-  const isArguments = ({ key }: Member) => key === 'arguments';
-  const [first, second] = membersOf(envelope.bytes, envelope.params).filter(isArguments);
-  if (second !== undefined) throw new BadArguments('params.arguments is given twice');
-  return first?.value;
+/** A message with a second `arguments` was refused before (read-message.ts, E2). */
+function argumentsOf({ bytes, params }: Envelope): Span | undefined {
+  return membersOf(bytes, params).find(({ key }) => key === 'arguments')?.value;
 }
 
 function unknownArgument(tool: SearchToolName, key: string, known: readonly string[]): string {

@@ -253,10 +253,6 @@ describe('call_tool', () => {
     ['{"name":"call_tool","arguments":{"name":"git__log","name":"files__read_file"}}', 'name is given twice'],
     ['{"name":"call_tool","arguments":{"name":"git__log","n\\u0061me":"x"}}', 'name is given twice'],
     [
-      '{"name":"call_tool","arguments":{"name":"git__log"},"arguments":{"name":"files__read_file"}}',
-      'params.arguments is given twice',
-    ],
-    [
       '{"name":"call_tool","arguments":{"name":"find_tools"}}',
       'find_tools is called by itself, not through another tool',
     ],
