@@ -30,8 +30,9 @@ export function renumbered(
   rawId: string,
   edits?: readonly Edit[],
 ): Buffer {
-  const all = edits === undefined ? [] : edits.slice();
-  if (id !== undefined) all.push(replacing(id, rawId));
+  // Most clients write the id before `params`: in this order the edits need no sorting.
+  const all = id === undefined ? [] : [replacing(id, rawId)];
+  if (edits !== undefined) all.push(...edits);
   if (askedToken !== undefined) all.push(replacing(askedToken, rawId));
   return whole(applyEdits(bytes, all));
 }
