@@ -34,10 +34,12 @@ function isStale() {
   if (!existsSync(built)) return true;
   const builtAt = statSync(built).mtimeMs;
   // With the folders: theirs is the time at which a file was taken away.
-  const sources = ['config', 'machines', 'actors', 'src', 'tool-servers', 'scripts'].flatMap((room) => [
-    join(root, room),
-    ...readdirSync(join(root, room), { recursive: true }).map((name) => join(root, room, name)),
-  ]);
+  const sources = ['config', 'machines', 'actors', 'src', 'libs', 'tool-servers', 'scripts'].flatMap(
+    (room) => [
+      join(root, room),
+      ...readdirSync(join(root, room), { recursive: true }).map((name) => join(root, room, name)),
+    ],
+  );
   return [...sources, join(root, 'package.json'), lockFile].some((file) => statSync(file).mtimeMs > builtAt);
 }
 

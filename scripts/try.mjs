@@ -1,5 +1,5 @@
 // `npm run try -- NAME`: a chat in this terminal, without an account, or a stand-in for a model, without a key. The program is
-// scripts/try/main.ts; it uses the platforms of the tests, so it is bundled before it runs.
+// examples/try/main.ts; it uses the platforms of the tests, so it is bundled before it runs.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ try {
   const outfile = join(folder, 'try.mjs');
   await build({
     absWorkingDir: root,
-    entryPoints: ['scripts/try/main.ts'],
+    entryPoints: ['examples/try/main.ts'],
     outfile,
     bundle: true,
     platform: 'node',

@@ -2,7 +2,7 @@
 // is redacted as a whole just before it is written, so that no code path can forget to (A9).
 
 import { pino } from 'pino';
-import type { Log } from '../actors/log.ts';
+import type { Log } from '../actors/base/errors/log.ts';
 import { hasColours, type Paint, paintFor } from './cli/views/paint.ts';
 import { jsonForTerminal, printable, printableLines } from './cli/views/terminal-text.ts';
 

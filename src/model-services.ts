@@ -1,9 +1,9 @@
 // What agents with a model need of the configuration: the models of its providers, and the definitions of runs read back. Loaded
 // when the first of them is asked.
 
-import type { ModelAgentServices } from '../actors/agents/model-agent.ts';
-import type { Log } from '../actors/log.ts';
-import { ProviderModels } from '../actors/models/provider-models.ts';
+import type { ModelAgentServices } from '../actors/agents/model-agent/model-agent.ts';
+import { ProviderModels } from '../actors/agents/models/provider-models.ts';
+import type { Log } from '../actors/base/errors/log.ts';
 import type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
 import { usableProviders } from '../config/gateway-file/providers.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';

@@ -7,10 +7,10 @@
 // RL3  an answer is what came of a reload that began after it was asked for; it says so of each half.
 
 import type { TriggerDifference } from '../actors/automation/triggers/trigger-registry.ts';
-import { CoalescedRuns } from '../actors/coalesced-runs.ts';
-import { DeadlineError, InternalError, StoppedError } from '../actors/errors.ts';
-import type { CatalogDifference } from '../actors/gateway/server-registry.ts';
-import type { Log } from '../actors/log.ts';
+import { DeadlineError, InternalError, StoppedError } from '../actors/base/errors/errors.ts';
+import type { Log } from '../actors/base/errors/log.ts';
+import { CoalescedRuns } from '../actors/base/time/coalesced-runs.ts';
+import type { CatalogDifference } from '../actors/mcp/servers/server-registry.ts';
 import type { Loaded } from '../config/load-config.ts';
 import { ConfigError, type Problem } from '../config/reader/problem.ts';
 

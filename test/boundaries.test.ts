@@ -7,19 +7,18 @@ import { describe, expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
 
-const rooms = ['config', 'machines', 'actors', 'src', 'rest', 'globs', 'tool-servers'] as const;
+const rooms = ['config', 'machines', 'actors', 'src', 'libs', 'tool-servers'] as const;
 type Room = (typeof rooms)[number];
 
 const maySee: Record<Room, readonly Room[]> = {
   config: [],
   machines: ['config'],
-  actors: ['config', 'machines', 'rest', 'globs'],
+  actors: ['config', 'machines', 'libs'],
   src: ['config', 'machines', 'actors'],
   // What the gateway and the programs of its own share: clients of HTTP APIs, globs.
-  rest: [],
-  globs: [],
+  libs: [],
   // Programs of their own.
-  'tool-servers': ['rest', 'globs'],
+  'tool-servers': ['libs'],
 };
 
 /** Packages that only these rooms may name; every other package is free. */

@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
-const rooms = ['config', 'machines', 'actors', 'rest', 'globs', 'src', 'tool-servers'];
+const rooms = ['config', 'machines', 'actors', 'libs', 'src', 'tool-servers'];
 
 /** Of each file those whose values it imports. */
 function valueImports(): Map<string, readonly string[]> {

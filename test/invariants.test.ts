@@ -11,14 +11,12 @@ const folders = [
   'config',
   'machines',
   'actors',
-  'rest',
-  'globs',
+  'libs',
   'src',
   'tool-servers',
   'test',
   'docs',
   'bench',
-  'soak',
 ];
 
 /** `// C1 (A2)  a call ends exactly once`, or `| A1 | A handle is open … |` in ARCHITECTURE.md. */

@@ -1,7 +1,7 @@
 // Where people can be asked for approval, and by whom: the triggers that are enabled, and those that agents, fleets and flows have by themselves.
 
-import type { ApprovalPlaces } from '../approvals/approvals.ts';
-import type { Adapters } from '../sources/adapters.ts';
+import type { ApprovalPlaces } from '../agents/approvals/approvals.ts';
+import type { Adapters } from '../platforms/adapters.ts';
 import type { TargetRegistry } from './target-registry.ts';
 import type { TriggerRegistry } from './triggers/trigger-registry.ts';
 

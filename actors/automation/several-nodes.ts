@@ -3,11 +3,11 @@
 //
 // SEV1  what waits for a place at a node that is gone (inbox/work-places.ts) is let go, and judged by whoever claims it.
 
-import type { Cluster, Member } from '../cluster/cluster.ts';
-import { ClusterLease } from '../connections/cluster-lease.ts';
-import type { WorkGate } from '../inbox/work-gate.ts';
-import { isGroupName } from '../inbox/work-places.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../base/errors/log.ts';
+import type { WorkGate } from '../events/inbox/work-gate.ts';
+import { isGroupName } from '../events/inbox/work-places.ts';
+import { ClusterLease } from '../platforms/connections/cluster-lease.ts';
+import type { Cluster, Member } from '../store/membership.ts';
 import type { Store } from '../store/store.ts';
 import { Cancels } from './operator/cancels.ts';
 import { PLATFORMS, SoleNode } from './works/sole-node.ts';

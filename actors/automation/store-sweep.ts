@@ -1,7 +1,7 @@
 // Has the store forget every so often what is beyond its time, and each adapter what it keeps there for triggers that are gone.
 
-import type { Log } from '../log.ts';
-import type { Adapter } from '../sources/adapter.ts';
+import type { Log } from '../base/errors/log.ts';
+import type { Adapter } from '../platforms/adapter.ts';
 import type { Store } from '../store/store.ts';
 
 const SWEEP_MS = 600_000;

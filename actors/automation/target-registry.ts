@@ -8,16 +8,16 @@ import type { Flow } from '../../config/resources/flows/flow.ts';
 import { inlineAgents } from '../../config/resources/inline-agents.ts';
 import type { Target } from '../../config/resources/triggers/target.ts';
 import type { ManualTrigger } from '../../config/resources/triggers/trigger.ts';
-import { AgentToolBoxes, type ToolsHost } from '../agents/agent-tool-boxes.ts';
-import type { ModelAgentServices } from '../agents/model-agent.ts';
-import type { ToolBoxes } from '../agents/tool-box.ts';
-import type { FleetServices } from '../fleets/fleet-handler.ts';
-import type { FlowServices } from '../flows/flow-handler.ts';
-import { type Handler, HandlerError } from '../handlers/handler.ts';
-import { LateHandler } from '../handlers/late-handler.ts';
-import { makeHandler } from '../handlers/make-handler.ts';
-import { installationFault } from '../installation-fault.ts';
-import type { Log } from '../log.ts';
+import type { FleetServices } from '../agents/fleets/fleet-handler.ts';
+import type { FlowServices } from '../agents/flows/flow-handler.ts';
+import { type Handler, HandlerError } from '../agents/handlers/handler.ts';
+import { LateHandler } from '../agents/handlers/late-handler.ts';
+import { makeHandler } from '../agents/handlers/make-handler.ts';
+import { AgentToolBoxes, type ToolsHost } from '../agents/model-agent/agent-tool-boxes.ts';
+import type { ModelAgentServices } from '../agents/model-agent/model-agent.ts';
+import type { ToolBoxes } from '../agents/model-agent/tool-box.ts';
+import { installationFault } from '../base/errors/installation-fault.ts';
+import type { Log } from '../base/errors/log.ts';
 import { type Answering, Handlers } from './conversations/handlers.ts';
 import { OwnTriggers } from './triggers/own-triggers.ts';
 
@@ -128,13 +128,13 @@ export class TargetRegistry {
     if (this.#host === undefined) throw new Error('agents are asked from the boot on');
     const { log } = this.#host;
     const [{ ModelAgent }, services] = await loading('agents with a model', () =>
-      Promise.all([import('../agents/model-agent.ts'), this.#options.modelServices(log)]),
+      Promise.all([import('../agents/model-agent/model-agent.ts'), this.#options.modelServices(log)]),
     );
     return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes, log });
   }
 
   async #fleet(fleet: Fleet): Promise<Handler> {
-    const { FleetHandler } = await loading('fleets', () => import('../fleets/fleet-handler.ts'));
+    const { FleetHandler } = await loading('fleets', () => import('../agents/fleets/fleet-handler.ts'));
     return new FleetHandler(fleet, {
       handlerOf: ({ agent }) => this.#agentOf(agent),
       readDefinition: this.#options.definitions.fleet,
@@ -142,7 +142,7 @@ export class TargetRegistry {
   }
 
   async #flow(flow: Flow): Promise<Handler> {
-    const { FlowHandler } = await loading('flows', () => import('../flows/flow-handler.ts'));
+    const { FlowHandler } = await loading('flows', () => import('../agents/flows/flow-handler.ts'));
     return new FlowHandler(flow, {
       handlerOf: (work) => (work.type === 'Agent' ? this.#agentOf(work.agent) : this.#fleetOf(work.fleet)),
       readDefinition: this.#options.definitions.flow,

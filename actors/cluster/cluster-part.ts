@@ -7,14 +7,14 @@
 import { randomBytes } from 'node:crypto';
 import type { ConfigHash } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
-import { InternalError } from '../errors.ts';
+import { InternalError } from '../base/errors/errors.ts';
+import type { Log } from '../base/errors/log.ts';
 import type { Part } from '../gateway/life.ts';
-import type { Log } from '../log.ts';
+import type { Cluster, Member } from '../store/membership.ts';
 import type { StorePart } from '../store/store-part.ts';
-import { placedLinks } from '../upstream/placed-links.ts';
-import type { Cluster, Member } from './cluster.ts';
 import { NodeDifferences } from './node-differences.ts';
 import { type NodeState, type NodeStatus, nodeList } from './node-list.ts';
+import { placedLinks } from './placed-links.ts';
 import type { Reach } from './reach.ts';
 import { ServerPlacement } from './server-placement.ts';
 

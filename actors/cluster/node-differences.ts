@@ -2,7 +2,7 @@
 //
 // NDF1  that they differ is said once until they agree, and that they agree again once.
 
-import type { Log } from '../log.ts';
+import type { Log } from '../base/errors/log.ts';
 import { comparedFields, differencesOf, type NodeStatus } from './node-list.ts';
 
 const differ = {

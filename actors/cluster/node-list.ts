@@ -3,7 +3,7 @@
 //
 // NDL1  no address, no instance and no secret is in the list, and nothing of a member but short texts.
 
-import type { Member } from './cluster.ts';
+import type { Member } from '../store/membership.ts';
 
 export type NodeState = 'running' | 'draining';
 

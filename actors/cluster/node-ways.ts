@@ -2,7 +2,7 @@
 // elsewhere) needs to know nothing of how nodes prove themselves. HttpLink takes what is here as it is.
 
 import type { ConnectionOptions } from 'node:tls';
-import type { Member } from './cluster.ts';
+import type { Member } from '../store/membership.ts';
 
 export interface NodeWay {
   /** https://host:port of its listener for nodes. */

@@ -1,9 +1,9 @@
 // What a node that others can reach has beside its membership: its proof, sealed ids that lead to it, and ways to the others. Loaded
 // only where node.address is configured.
 
-import { InternalError } from '../errors.ts';
-import type { Member } from './cluster.ts';
-import { HandedOutStates } from './handed-out-states.ts';
+import { InternalError } from '../base/errors/errors.ts';
+import { HandedOutStates } from '../mcp/clients/eras/handed-out-states.ts';
+import type { Member } from '../store/membership.ts';
 import { type NodeProof, type NodeProofOptions, nodeProof } from './node-proof.ts';
 import { type NodeWay, type NodeWays, nodeHeaders } from './node-ways.ts';
 import { SealedInstances } from './sealed-instances.ts';

@@ -6,7 +6,7 @@
 // SLI2  what was changed anywhere, was sealed for another purpose, or by another secret, opens to nothing.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { forgetOldest } from '../forget-oldest.ts';
+import { forgetOldest } from '../base/bounds/forget-oldest.ts';
 import { derivedKey } from './derived-key.ts';
 
 const CIPHER = 'aes-256-gcm';

@@ -7,8 +7,13 @@
 // SPL3  the lease is free as soon as nothing runs under it.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import { ConnectionLostError, type GatewayError, StoppedError, UnavailableError } from '../errors.ts';
-import type { Cluster, Member, NodeLease } from './cluster.ts';
+import {
+  ConnectionLostError,
+  type GatewayError,
+  StoppedError,
+  UnavailableError,
+} from '../base/errors/errors.ts';
+import type { Cluster, Member, NodeLease } from '../store/membership.ts';
 
 export interface Place {
   /** Of the node. */

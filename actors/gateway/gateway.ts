@@ -7,43 +7,43 @@ import type { Catalog } from '../../config/catalog/catalog-schema.ts';
 import { ConfigHash, type ConfigPrints } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';
-import { Aggregate } from '../client/aggregate/aggregate.ts';
-import { Discovery } from '../client/aggregate/discovery.ts';
-import { loadToolFilters } from '../client/aggregate/tool-filter.ts';
-import { EraBridge } from '../client/eras/era-bridge.ts';
+import { forEachLimited } from '../base/bounds/for-each-limited.ts';
+import { type GatewayError, StoppedError, UnknownServerError } from '../base/errors/errors.ts';
+import type { Log } from '../base/errors/log.ts';
+import { Redactor } from '../base/errors/redact.ts';
+import { drainSupervisor } from '../base/supervision/supervision.ts';
+import { StartTime } from '../base/time/start-time.ts';
+import type { ClusterPart } from '../cluster/cluster-part.ts';
+import type { NodeStatus } from '../cluster/node-list.ts';
+import { Aggregate } from '../mcp/clients/aggregate/aggregate.ts';
+import { Discovery } from '../mcp/clients/aggregate/discovery.ts';
+import { loadToolFilters } from '../mcp/clients/aggregate/tool-filter.ts';
+import { EraBridge } from '../mcp/clients/eras/era-bridge.ts';
 import {
   InProcessClient,
   type InProcessOptions,
   type Tool,
   type ToolResult,
-} from '../client/in-process-client.ts';
-import { MessageRouter } from '../client/message-router.ts';
-import { applyToClients } from '../client/profiles/profile-clients.ts';
-import { patternsOf } from '../client/profiles/profile-filter.ts';
-import { Profiles } from '../client/profiles/profiles.ts';
-import { Forwarder } from '../client/routing/forwarder.ts';
-import { InFlightLimiter } from '../client/routing/in-flight-limiter.ts';
-import { ToolSearch } from '../client/search/tool-search.ts';
-import { EVERY_SERVER, Sessions } from '../client/sessions/sessions.ts';
-import type { ClusterPart } from '../cluster/cluster-part.ts';
-import type { NodeStatus } from '../cluster/node-list.ts';
-import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
-import { forEachLimited } from '../for-each-limited.ts';
-import type { Log } from '../log.ts';
-import { Redactor } from '../redact.ts';
-import type { CallOwner } from '../server/calls/call-owner.ts';
-import { keptLog } from '../server/lines/kept-log.ts';
-import { RecentLines } from '../server/lines/recent-lines.ts';
-import { everyListKind } from '../server/lists/lists.ts';
-import type { ManagedServer } from '../server/managed-server.ts';
-import { StartTime } from '../start-time.ts';
+} from '../mcp/clients/in-process-client.ts';
+import { MessageRouter } from '../mcp/clients/message-router.ts';
+import { applyToClients } from '../mcp/clients/profiles/profile-clients.ts';
+import { patternsOf } from '../mcp/clients/profiles/profile-filter.ts';
+import { Profiles } from '../mcp/clients/profiles/profiles.ts';
+import { Forwarder } from '../mcp/clients/routing/forwarder.ts';
+import { InFlightLimiter } from '../mcp/clients/routing/in-flight-limiter.ts';
+import { ToolSearch } from '../mcp/clients/search/tool-search.ts';
+import { EVERY_SERVER, Sessions } from '../mcp/clients/sessions/sessions.ts';
+import type { CallOwner } from '../mcp/servers/calls/call-owner.ts';
+import { keptLog } from '../mcp/servers/lines/kept-log.ts';
+import { RecentLines } from '../mcp/servers/lines/recent-lines.ts';
+import { everyListKind } from '../mcp/servers/lists/lists.ts';
+import type { ManagedServer } from '../mcp/servers/managed-server.ts';
+import { ServerFactory } from '../mcp/servers/server-factory.ts';
+import { type CatalogDifference, SERVERS, ServerRegistry } from '../mcp/servers/server-registry.ts';
+import { SupervisedServers } from '../mcp/servers/supervised-servers.ts';
 import { StateFolder } from '../state/state-folder.ts';
 import { type OpenStore, StorePart } from '../store/store-part.ts';
-import { drainSupervisor } from '../supervision.ts';
 import { Life, type Part, REAP_MS, type RootRef } from './life.ts';
-import { ServerFactory } from './server-factory.ts';
-import { type CatalogDifference, SERVERS, ServerRegistry } from './server-registry.ts';
-import { SupervisedServers } from './supervised-servers.ts';
 
 export interface GatewayOptions {
   readonly config: GatewayConfig;

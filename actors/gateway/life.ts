@@ -7,8 +7,8 @@
 import { type ActorRefFrom, createActor, fromPromise } from 'xstate';
 import { gatewayMachine } from '../../machines/gateway.ts';
 import { type SupervisorInput, supervisorMachine } from '../../machines/supervisor.ts';
-import { deadLettersOf } from '../dead-letters.ts';
-import { guarded } from '../guarded.ts';
+import { deadLettersOf } from '../base/supervision/dead-letters.ts';
+import { guarded } from '../base/supervision/guarded.ts';
 
 /** A part of the program, such as a listener. */
 export interface Part {

@@ -8,7 +8,7 @@
 
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoalescedRuns } from '../coalesced-runs.ts';
+import { CoalescedRuns } from '../base/time/coalesced-runs.ts';
 
 const HOUR_MS = 3_600_000;
 export const KEPT_MS = 30 * 24 * HOUR_MS;

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../base/errors/errors.ts';
 
 /** The state folder cannot be created or written. */
 export class StateFolderError extends GatewayError {

@@ -8,7 +8,7 @@
 // FO2  `shared`: takes no lock, and touches of others only what is proven to be nobody's any more.
 
 import { existsSync } from 'node:fs';
-import type { Log } from '../log.ts';
+import type { Log } from '../base/errors/log.ts';
 import { ChildRecords } from './child-records.ts';
 import { ListFiles } from './list-files.ts';
 import { MARK_VARIABLE, markOfFolder, newMark } from './owner-mark.ts';

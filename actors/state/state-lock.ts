@@ -2,7 +2,7 @@
 // process lives, so kill -9 leaves nothing to clean up by hand. How it is taken without a race between two
 // starters: numbered-lock.ts.
 
-import { AlreadyHeldError } from '../errors.ts';
+import { AlreadyHeldError } from '../base/errors/errors.ts';
 import { type LockText, lockSteps } from './numbered-lock.ts';
 import { identityOf, isAlive, type ProcessIdentity } from './process-identity.ts';
 import { replaceFile } from './small-file.ts';

@@ -1,7 +1,7 @@
 // Probes whether the disk of the store has room again, from the first call that is refused for want of it until a record
 // has been written. Nobody else may come for a long time, so it is tried from here.
 
-import type { Log } from '../log.ts';
+import type { Log } from '../base/errors/log.ts';
 import type { Store } from './store.ts';
 
 const TRY_EVERY_MS = 5_000;

@@ -1,7 +1,7 @@
 // How large the journal of an event may become, and how much of it is read at once, in either engine: it is removed in one transaction,
 // which others wait for.
 
-import { InternalError } from '../errors.ts';
+import { InternalError } from '../base/errors/errors.ts';
 
 const MAX_ROWS = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -8,9 +8,9 @@
 // STP3  a full disk ends no start: everything is refused, and it is tried again; whoever uses the store hears when it is there.
 
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
-import { StoppedError, StoreUnavailableError } from '../errors.ts';
+import { StoppedError, StoreUnavailableError } from '../base/errors/errors.ts';
+import type { Log } from '../base/errors/log.ts';
 import type { Part } from '../gateway/life.ts';
-import type { Log } from '../log.ts';
 import { DiskSpaceProbe } from './disk-space-probe.ts';
 import type { Store } from './store.ts';
 

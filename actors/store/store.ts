@@ -27,7 +27,6 @@
 //      replay drops them, and the sweep of their event.
 // S16  an approval is decided once. One whose event has ended, or begins anew, is not pending.
 
-import type { Cluster } from '../cluster/cluster.ts';
 import type {
   ApprovalFilter,
   DecidedApproval,
@@ -43,6 +42,7 @@ import type {
   DeliveryState,
   Undelivered,
 } from './delivery.ts';
+import type { Cluster } from './membership.ts';
 import type { Run, RunFilter, RunNote, RunPage, Step } from './run.ts';
 
 /** What an event is told apart by in its key: `inbound` is of a platform, and its adapter reads it; `timer`, `decision`, … */

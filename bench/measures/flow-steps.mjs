@@ -149,8 +149,8 @@ async function engine(bench) {
   const outfile = join(bench.makeFolder(), 'engine.mjs');
   const contents = [
     "export { FlowState } from './machines/flow-run/flow-state.ts';",
-    "export { flowGraph } from './actors/flows/flow-graph.ts';",
-    "export { FlowHandler } from './actors/flows/flow-handler.ts';",
+    "export { flowGraph } from './actors/agents/flows/flow-graph.ts';",
+    "export { FlowHandler } from './actors/agents/flows/flow-handler.ts';",
     "export { flowDefinition } from './config/resources/definitions.ts';",
     "export { SecretValues } from './config/reader/secret-values.ts';",
   ].join('\n');

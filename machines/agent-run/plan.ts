@@ -1,4 +1,4 @@
-// What the run of an agent does next, from its journal alone: whoever carries it out (actors/agents/) writes a row for whatever has
+// What the run of an agent does next, from its journal alone: whoever carries it out (actors/agents/model-agent/) writes a row for whatever has
 // happened and asks again. A run that goes on after a crash reads its rows and comes to the same.
 //
 // PN1  the same rows give the same next thing; nothing that has a row is done again.

@@ -8,10 +8,10 @@
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
 import type { Address, OpenListener } from '../../actors/automation/triggers/webhook-listeners.ts';
-import { StoppedError } from '../../actors/errors.ts';
+import { StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part } from '../../actors/gateway/life.ts';
-import { isRefusal, operator, type Principal, type Verdict } from '../../actors/principal.ts';
+import { isRefusal, operator, type Principal, type Verdict } from '../../actors/identity/principal.ts';
 import { listenSetting } from '../../config/gateway-file/daemon-form.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { isLoopback, parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
@@ -218,7 +218,7 @@ export class Front implements Part {
   async #identificationBy({ auth }: GatewayConfig): Promise<Identification> {
     if (auth.jwt === undefined)
       return new Identification(this.#key, undefined, new ApiKey(this.#operatorToken));
-    const { makeJwtVerifier } = await import('../../actors/jwt/make-jwt-verifier.ts');
+    const { makeJwtVerifier } = await import('../../actors/identity/jwt/make-jwt-verifier.ts');
     return new Identification(this.#key, makeJwtVerifier(auth.jwt));
   }
 

@@ -2,9 +2,15 @@
 // string (contract, "Authentication"), or by a bearer JSON Web Token, where the configuration names an issuer. Without a key
 // the operator token identifies the operator, and the remaining senders are anonymous.
 
-import { bearerToken } from '../../actors/jwt/bearer-token.ts';
-import type { JwtVerifier } from '../../actors/jwt/jwt-verifier.ts';
-import { anonymous, operator, type Principal, type Refusal, type Verdict } from '../../actors/principal.ts';
+import { bearerToken } from '../../actors/identity/jwt/bearer-token.ts';
+import type { JwtVerifier } from '../../actors/identity/jwt/jwt-verifier.ts';
+import {
+  anonymous,
+  operator,
+  type Principal,
+  type Refusal,
+  type Verdict,
+} from '../../actors/identity/principal.ts';
 import { ApiKey, credentialsIn } from './api-key.ts';
 import type { HeaderList } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';

@@ -1,8 +1,8 @@
 // Answers and logs webhook requests whose events the store has refused. The sender is told to retry, without the reason; the log
 // has the reason, at a limited rate, since senders retry often.
 
-import { StoreUnavailableError } from '../../actors/errors.ts';
-import type { Log } from '../../actors/log.ts';
+import { StoreUnavailableError } from '../../actors/base/errors/errors.ts';
+import type { Log } from '../../actors/base/errors/log.ts';
 import { type ExchangeContext, retryAfter } from './mcp/exchange-context.ts';
 import { statusOf } from './status.ts';
 

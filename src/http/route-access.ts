@@ -4,7 +4,7 @@
 // - requests other than reads require operator access, unless the route declares `client` access.
 // - if a loaded file guards calls, anonymous clients are refused, so no address bypasses a policy.
 
-import type { Principal, Refusal } from '../../actors/principal.ts';
+import type { Principal, Refusal } from '../../actors/identity/principal.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';
 
 /** `read`: state of the gateway; `client`: servers, as an MCP client; `operator`: everything else. */

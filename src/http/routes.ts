@@ -1,9 +1,9 @@
 // The routes of the gateway: which path and method leads where. A path is matched as it came, segment by segment; a
 // server id in it is percent-decoded once, strictly, and never interpreted otherwise.
 
-import type { Endpoint } from '../../actors/client/profiles/profile.ts';
-import { GatewayError } from '../../actors/errors.ts';
-import type { ManagedServer } from '../../actors/server/managed-server.ts';
+import { GatewayError } from '../../actors/base/errors/errors.ts';
+import type { Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
+import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
 import { answerLogs } from './api/log-stream.ts';
 import { nodesAnswer } from './api/nodes-answer.ts';

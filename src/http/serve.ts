@@ -1,7 +1,7 @@
 // Serves one request: refuses it for its framing, or calls its handler, and hands the body to what the handler returned for it.
 // The same for both fillings, which add the bytes of the body as they come.
 
-import type { Deadlines } from '../../actors/deadlines.ts';
+import type { Deadlines } from '../../actors/base/time/deadlines.ts';
 import type { BodyBudget } from './body/body-budget.ts';
 import { IncomingBody } from './body/incoming-body.ts';
 import { announcedBytes, framingProblem, JSON_HEADERS, plainError } from './listener/framing.ts';

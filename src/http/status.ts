@@ -1,10 +1,10 @@
 // Maps errors to HTTP statuses; nothing else does.
 
 import { STATUS_CODES } from 'node:http';
-import type { GatewayError } from '../../actors/errors.ts';
-import type { RpcFault } from '../../actors/jsonrpc/rpc-fault.ts';
-import { rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
-import type { Refusal } from '../../actors/principal.ts';
+import type { GatewayError } from '../../actors/base/errors/errors.ts';
+import type { Refusal } from '../../actors/identity/principal.ts';
+import type { RpcFault } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
+import { rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
 
 const byCode: Record<string, number> = {
   ERR_OVERLOADED: 503,

@@ -2,7 +2,7 @@
 // only, so that a gateway without triggers does not have this code in memory.
 
 import type { Automation } from '../../actors/automation/automation.ts';
-import type { Webhook } from '../../actors/sources/webhook.ts';
+import type { Webhook } from '../../actors/platforms/webhooks/webhook.ts';
 import { AutomationFigures } from './api/automation-figures.ts';
 import { answerAutomation, automationRouteOf, type FoundRoute } from './api/automation-routes.ts';
 import type { Front } from './front.ts';

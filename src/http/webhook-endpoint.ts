@@ -1,7 +1,7 @@
 // Serves requests at the path of a webhook. They are not requests to the API: key, Host and Origin are not checked, since proxies
 // rewrite them. The webhook itself verifies the signature over the raw bytes.
 
-import type { Webhook, WebhookReply, WebhookRequest } from '../../actors/sources/webhook.ts';
+import type { Webhook, WebhookReply, WebhookRequest } from '../../actors/platforms/webhooks/webhook.ts';
 import type { BodyBudget } from './body/body-budget.ts';
 import { holdUnproven } from './body/unproven-body.ts';
 import { announcedBytes } from './listener/framing.ts';

@@ -5,7 +5,7 @@
 // - the number of open links is bounded; the oldest is dropped.
 
 import { hash, randomBytes } from 'node:crypto';
-import { forgetOldest } from '../../actors/forget-oldest.ts';
+import { forgetOldest } from '../../actors/base/bounds/forget-oldest.ts';
 
 export const ENTRY_SECONDS = 300;
 const CODE_BYTES = 24;

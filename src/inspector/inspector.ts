@@ -22,10 +22,10 @@
 // IN1  if a key is required, requests without it receive only the key form and its assets.
 // Requests other than reads require the operator (IA4).
 
-import { deadLettersOf } from '../../actors/dead-letters.ts';
+import type { Redactor } from '../../actors/base/errors/redact.ts';
+import { deadLettersOf } from '../../actors/base/supervision/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { Principal } from '../../actors/principal.ts';
-import type { Redactor } from '../../actors/redact.ts';
+import type { Principal } from '../../actors/identity/principal.ts';
 import type { Delivery, DeliveryState } from '../../actors/store/delivery.ts';
 import { serverDetails } from '../http/api/records.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';

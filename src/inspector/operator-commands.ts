@@ -2,7 +2,7 @@
 // approvals allow. With inspector.commands only.
 
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { Principal } from '../../actors/principal.ts';
+import type { Principal } from '../../actors/identity/principal.ts';
 import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 import type { TriggersFront } from '../http/triggers-front.ts';

@@ -7,12 +7,12 @@
 //           may be in the answer or not.
 
 import { setImmediate as othersTurn } from 'node:timers/promises';
-import { MAX_NAME_CHARS } from '../../actors/client/client-description.ts';
-import type { ListenStream } from '../../actors/client/sessions/listen-stream.ts';
-import type { ClientSession } from '../../actors/client/sessions/session.ts';
-import type { Sessions } from '../../actors/client/sessions/sessions.ts';
-import { modernVersion } from '../../actors/jsonrpc/modern-meta.ts';
-import type { Redactor } from '../../actors/redact.ts';
+import type { Redactor } from '../../actors/base/errors/redact.ts';
+import { MAX_NAME_CHARS } from '../../actors/mcp/clients/client-description.ts';
+import type { ListenStream } from '../../actors/mcp/clients/sessions/listen-stream.ts';
+import type { ClientSession } from '../../actors/mcp/clients/sessions/session.ts';
+import type { Sessions } from '../../actors/mcp/clients/sessions/sessions.ts';
+import { modernVersion } from '../../actors/mcp/jsonrpc/modern-meta.ts';
 import type { SessionList, SessionPlace, SessionRow } from './wire/feed-wire.ts';
 
 export const MAX_COUNT = 200;

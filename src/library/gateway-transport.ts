@@ -4,18 +4,18 @@
 // LT1  messages reach the client in the order in which the gateway gave them, and never while it is still in `send`.
 // LT2  after `close` nothing reaches the client, its session has ended, and what it had asked is cancelled.
 
-import { isModern } from '../../actors/client/eras/modern-caller.ts';
-import type { Origin } from '../../actors/client/message-router.ts';
-import type { Outlet } from '../../actors/client/outlet.ts';
-import type { ClientSession } from '../../actors/client/sessions/session.ts';
-import { GatewayError, StoppedError } from '../../actors/errors.ts';
+import { GatewayError, StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import { errorMessage, resultMessage } from '../../actors/jsonrpc/compose.ts';
-import type { Envelope } from '../../actors/jsonrpc/envelope.ts';
-import { readClientMessage } from '../../actors/jsonrpc/read-message.ts';
-import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
-import { rawOf, whole } from '../../actors/jsonrpc/span.ts';
-import type { ManagedServer } from '../../actors/server/managed-server.ts';
+import { isModern } from '../../actors/mcp/clients/eras/modern-caller.ts';
+import type { Origin } from '../../actors/mcp/clients/message-router.ts';
+import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
+import type { ClientSession } from '../../actors/mcp/clients/sessions/session.ts';
+import { errorMessage, resultMessage } from '../../actors/mcp/jsonrpc/compose.ts';
+import type { Envelope } from '../../actors/mcp/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../actors/mcp/jsonrpc/read-message.ts';
+import { RpcFault, rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
+import { rawOf, whole } from '../../actors/mcp/jsonrpc/span.ts';
+import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
 
 export interface GatewayTransportOptions {
   /** The id of the one server to talk to, its names without prefix; without it all of them, as at /mcp. */

@@ -1,7 +1,7 @@
 // The gateway of a file, started, in one call: what most programs that embed it want. Who needs more makes a Gateway.
 
+import { silentLog } from '../../actors/base/errors/log.ts';
 import { Gateway, type GatewayOptions } from '../../actors/gateway/gateway.ts';
-import { silentLog } from '../../actors/log.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { addOwnPrograms } from '../own-programs.ts';
 import { version } from '../version.ts';

@@ -4,8 +4,8 @@
 // is the client that has to get its turn: measured on two cores, 2 ms lose every 25th burst and 20 ms none. On a busy
 // machine, which shows in our own timers being late, the time grows, up to MAX_TICKS, the bound for both.
 
-import type { Outlet } from '../../actors/client/outlet.ts';
-import { holds, type Message, whole } from '../../actors/jsonrpc/span.ts';
+import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
+import { holds, type Message, whole } from '../../actors/mcp/jsonrpc/span.ts';
 import type { LineOutput } from './line-output.ts';
 import type { ReadReceipts } from './read-receipts.ts';
 

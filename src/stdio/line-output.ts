@@ -4,7 +4,7 @@
 // LO2  what comes from servers all the same may wait up to `maxBytes`; beyond that the client counts as lost.
 
 import type { Writable } from 'node:stream';
-import { LineWriter } from '../../actors/upstream/stdio/line-writer.ts';
+import { LineWriter } from '../../actors/mcp/links/stdio/line-writer.ts';
 
 const HIGH_BYTES = 4 * 1024 * 1024;
 

@@ -1,9 +1,9 @@
 // How we know that a client has read what was written to it: it is sent a ping after it, which any party of a session
 // may send at any time and must be answered promptly (2025-11-25, "Ping"). Modern clients take no requests.
 
-import { requestMessage } from '../../actors/jsonrpc/compose.ts';
-import type { Envelope } from '../../actors/jsonrpc/envelope.ts';
-import { rawJson } from '../../actors/jsonrpc/span.ts';
+import { requestMessage } from '../../actors/mcp/jsonrpc/compose.ts';
+import type { Envelope } from '../../actors/mcp/jsonrpc/envelope.ts';
+import { rawJson } from '../../actors/mcp/jsonrpc/span.ts';
 import type { LineOutput } from './line-output.ts';
 
 export class ReadReceipts {

@@ -1,8 +1,8 @@
 // Errors for lines that cannot be taken, as messages.
 
-import { GatewayError } from '../../actors/errors.ts';
-import { errorMessage } from '../../actors/jsonrpc/compose.ts';
-import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
+import { GatewayError } from '../../actors/base/errors/errors.ts';
+import { errorMessage } from '../../actors/mcp/jsonrpc/compose.ts';
+import { RpcFault, rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
 
 /** The answer to a message that could not be taken; `rawId` is '' where it is not known. Throws what is a fault of ours. */
 export function refusal(error: unknown, rawId: string, redact: (text: string) => string): Buffer {

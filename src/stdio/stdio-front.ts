@@ -9,20 +9,20 @@
 //     its next request begins another one, introduced as the client has introduced itself.
 
 import type { Readable, Writable } from 'node:stream';
-import { isModern, type ModernCaller, readCaller } from '../../actors/client/eras/modern-caller.ts';
-import type { Origin } from '../../actors/client/message-router.ts';
-import type { Outlet } from '../../actors/client/outlet.ts';
-import { type Endpoint, profileAt } from '../../actors/client/profiles/profile.ts';
-import type { ClientSession } from '../../actors/client/sessions/session.ts';
-import { StoppedError } from '../../actors/errors.ts';
+import { StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part } from '../../actors/gateway/life.ts';
-import { resultMessage } from '../../actors/jsonrpc/compose.ts';
-import type { Envelope } from '../../actors/jsonrpc/envelope.ts';
-import { readClientMessage } from '../../actors/jsonrpc/read-message.ts';
-import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
-import { rawOf } from '../../actors/jsonrpc/span.ts';
-import { LineSplitter } from '../../actors/upstream/stdio/line-splitter.ts';
+import { isModern, type ModernCaller, readCaller } from '../../actors/mcp/clients/eras/modern-caller.ts';
+import type { Origin } from '../../actors/mcp/clients/message-router.ts';
+import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
+import { type Endpoint, profileAt } from '../../actors/mcp/clients/profiles/profile.ts';
+import type { ClientSession } from '../../actors/mcp/clients/sessions/session.ts';
+import { resultMessage } from '../../actors/mcp/jsonrpc/compose.ts';
+import type { Envelope } from '../../actors/mcp/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../actors/mcp/jsonrpc/read-message.ts';
+import { RpcFault, rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
+import { rawOf } from '../../actors/mcp/jsonrpc/span.ts';
+import { LineSplitter } from '../../actors/mcp/links/stdio/line-splitter.ts';
 import { LineOutlet } from './line-outlet.ts';
 import { LineOutput } from './line-output.ts';
 import { ReadReceipts } from './read-receipts.ts';

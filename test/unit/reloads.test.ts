@@ -2,8 +2,8 @@
 // the real ones.
 
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { DeadlineError, InternalError, StoppedError } from '../../actors/errors.ts';
-import { type Log, silentLog } from '../../actors/log.ts';
+import { DeadlineError, InternalError, StoppedError } from '../../actors/base/errors/errors.ts';
+import { type Log, silentLog } from '../../actors/base/errors/log.ts';
 import type { Loaded } from '../../config/load-config.ts';
 import { ConfigError, type Problem } from '../../config/reader/problem.ts';
 import { Reloads, type ReloadsOptions } from '../../src/reloads.ts';

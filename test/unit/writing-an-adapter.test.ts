@@ -22,7 +22,7 @@ const guide = readFileSync(join(root, 'docs/writing-an-adapter.md'), 'utf8');
 const isOwn = (path: string) => /teamboard|board-|-NAME/i.test(path);
 
 test('each file that the guide to adapters names is there', () => {
-  const named = [...guide.matchAll(/`((?:actors|config|machines|rest|test|docs|src)\/[\w./-]+)`/g)];
+  const named = [...guide.matchAll(/`((?:actors|config|machines|libs|test|docs|src)\/[\w./-]+)`/g)];
   const paths = named.map(([, path = '']) => path).filter((path) => !isOwn(path));
   expect(paths.length).toBeGreaterThan(10);
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
@@ -31,14 +31,14 @@ test('each file that the guide to adapters names is there', () => {
 test('what its examples import is exported where they say', () => {
   const blocks = [...guide.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code);
   const folders = [
-    'config/resources/types',
-    ...Array<string>(blocks.length - 1).fill('actors/sources/teamboard'),
+    'config/resources/platforms',
+    ...Array<string>(blocks.length - 1).fill('actors/platforms/teamboard'),
   ];
   const missing = blocks.flatMap((code, at) =>
     [...code.matchAll(/import (?:type )?\{([^}]*)\} from '(\.[^']+)'/g)].flatMap(
       ([, names = '', from = '']) => {
         const file = join(root, folders[at] ?? '', from);
-        if (isOwn(from)) return [];
+        if (from.startsWith('./')) return [];
         const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
         const wanted = names.split(',').map((name) => name.trim().replace(/^type /, ''));
         return (
@@ -69,19 +69,19 @@ function membersOf(file: string, name: string): readonly string[] {
 }
 
 test.each([
-  ['actors/sources/adapter.ts', 'Adapter'],
-  ['actors/sources/adapter.ts', 'InboundEvent'],
-  ['actors/sources/adapter.ts', 'SourceHost'],
-  ['actors/sources/webhook-table.ts', 'PathUse'],
-  ['actors/connections/connector.ts', 'Connector'],
-  ['actors/connections/connector.ts', 'OpenConnection'],
-  ['actors/outbound/outbound.ts', 'Outbound'],
-  ['actors/outbound/outbound.ts', 'SendContext'],
-  ['actors/outbound/outbound-message.ts', 'OutboundTarget'],
-  ['actors/outbound/outbound-message.ts', 'OutboundMessage'],
-  ['actors/outbound/outbound-message.ts', 'Card'],
-  ['actors/outbound/outbound-message.ts', 'CardAction'],
-  ['actors/outbound/delivery-error.ts', 'DeliveryErrorOptions'],
+  ['actors/platforms/adapter.ts', 'Adapter'],
+  ['actors/platforms/adapter.ts', 'InboundEvent'],
+  ['actors/platforms/adapter.ts', 'SourceHost'],
+  ['actors/platforms/webhooks/webhook-table.ts', 'PathUse'],
+  ['actors/platforms/connections/connector.ts', 'Connector'],
+  ['actors/platforms/connections/connector.ts', 'OpenConnection'],
+  ['actors/events/outbox/outbound.ts', 'Outbound'],
+  ['actors/events/outbox/outbound.ts', 'SendContext'],
+  ['actors/events/outbox/outbound-message.ts', 'OutboundTarget'],
+  ['actors/events/outbox/outbound-message.ts', 'OutboundMessage'],
+  ['actors/events/outbox/outbound-message.ts', 'Card'],
+  ['actors/events/outbox/outbound-message.ts', 'CardAction'],
+  ['actors/events/outbox/delivery-error.ts', 'DeliveryErrorOptions'],
   ['config/resources/triggers/trigger-type.ts', 'TriggerType'],
 ])('of %s every member of %s is in the guide', (file, name) => {
   const members = membersOf(file, name);
@@ -94,7 +94,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 /** The files that the reader writes, by the path that was named last before each. */
 function filesOfReader(): ReadonlyMap<string, string> {
-  const paths = [...guide.matchAll(/`((?:config|actors)\/[\w./-]*teamboard[\w-]*\.ts)`/g)];
+  const paths = [...guide.matchAll(/`((?:config|actors)\/[\w./-]*teamboard[\w/-]*\.ts)`/g)];
   const files = [...guide.matchAll(/```ts\n(.*?)```/gs)].flatMap(({ 1: code = '', index }) => {
     const path = paths.findLast((named) => named.index < index)?.[1];
     return path === undefined || !/^(?:\/\/|import) /.test(code) ? [] : [[path, code] as const];
@@ -111,7 +111,7 @@ function insert(file: string, before: string, line: string): void {
 }
 
 test('its adapter compiles, with the lines that it has the reader add', () => {
-  for (const room of ['config', 'machines', 'actors', 'rest', 'globs'])
+  for (const room of ['config', 'machines', 'actors', 'libs'])
     cpSync(join(root, room), join(scratch, room), { recursive: true });
   for (const file of ['tsconfig.json', 'package.json']) cpSync(join(root, file), join(scratch, file));
   symlinkSync(join(root, 'node_modules'), join(scratch, 'node_modules'));
@@ -122,21 +122,21 @@ test('its adapter compiles, with the lines that it has the reader add', () => {
     writeFileSync(join(scratch, path), code);
   }
   const types = 'config/resources/triggers/trigger-types.ts';
-  insert(types, 'const types = {', "import { teamBoardType } from '../types/teamboard.ts';");
+  insert(types, 'const types = {', "import { teamBoardType } from '../platforms/teamboard.ts';");
   insert(types, '  Manual: manualType,', '  TeamBoard: teamBoardType,');
   insert(
     'config/resources/triggers/trigger.ts',
     'export type ManualTrigger =',
     "export type TeamBoardTrigger = TriggerOfType<'TeamBoard'>;",
   );
-  const adapters = 'actors/sources/adapters.ts';
+  const adapters = 'actors/platforms/adapters.ts';
   insert(
     adapters,
     'export interface Adapters {',
-    "import { teamBoardAdapter } from './teamboard/teamboard-adapter.ts';",
+    "import { teamBoardAdapter } from './teamboard/adapter.ts';",
   );
   insert(adapters, '    Manual: manualAdapter,', '    TeamBoard: teamBoardAdapter(maxBodyBytes),');
-  const connector = [...files.keys()].filter((path) => path.endsWith('-connector.ts'));
+  const connector = [...files.keys()].filter((path) => path.endsWith('/connector.ts'));
   const project = { extends: './tsconfig.json', files: [adapters, ...connector], include: [] };
   writeFileSync(join(scratch, 'guide.json'), JSON.stringify(project));
   const tsc = join(root, 'node_modules/typescript/bin/tsc');

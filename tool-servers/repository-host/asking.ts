@@ -12,11 +12,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Endpoints } from '@octokit/types';
 import type { z } from 'zod';
-import { ApiAnswer } from '../../rest/api-answer.ts';
-import type { ApiRequest, HttpApi } from '../../rest/http-api.ts';
-import { limitOf } from '../../rest/rate-limit.ts';
-import { RequestFault } from '../../rest/request-fault.ts';
-import type { Clean } from '../../rest/without-secrets.ts';
+import { ApiAnswer } from '../../libs/rest/api-answer.ts';
+import type { ApiRequest, HttpApi } from '../../libs/rest/http-api.ts';
+import { limitOf } from '../../libs/rest/rate-limit.ts';
+import { RequestFault } from '../../libs/rest/request-fault.ts';
+import type { Clean } from '../../libs/rest/without-secrets.ts';
 import type { CallGate } from '../call-gate.ts';
 import type { ToolCall } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';

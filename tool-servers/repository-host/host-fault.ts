@@ -3,9 +3,9 @@
 //
 // A request that writes and got no clear answer may have been carried out: the message says so.
 
-import type { ApiAnswer } from '../../rest/api-answer.ts';
-import { RequestFault } from '../../rest/request-fault.ts';
-import type { Clean } from '../../rest/without-secrets.ts';
+import type { ApiAnswer } from '../../libs/rest/api-answer.ts';
+import { RequestFault } from '../../libs/rest/request-fault.ts';
+import type { Clean } from '../../libs/rest/without-secrets.ts';
 import { ToolError } from '../tool-error.ts';
 import { keepPair } from './text-page.ts';
 

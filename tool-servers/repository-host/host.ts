@@ -2,8 +2,8 @@
 //
 // The token is in the Authorization header and nowhere else.
 
+import { HttpApi } from '../../libs/rest/http-api.ts';
 import manifest from '../../package.json' with { type: 'json' };
-import { HttpApi } from '../../rest/http-api.ts';
 import { CallGate } from '../call-gate.ts';
 import type { ToolCall } from '../tool.ts';
 import { Asking, type HostOptions } from './asking.ts';

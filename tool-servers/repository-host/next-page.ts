@@ -1,6 +1,6 @@
 // The page after this one, by the `Link` header. Only the number of the page is taken from it, never the address.
 
-import { nextLink } from '../../rest/link-header.ts';
+import { nextLink } from '../../libs/rest/link-header.ts';
 
 /** The number of the next page; undefined on the last one. */
 export function nextPageOf(link: string | undefined, page: number): number | undefined {

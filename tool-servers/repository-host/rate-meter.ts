@@ -5,9 +5,9 @@
 // 2. After a refusal for too much at once, nothing begins until the pause is over, whichever call was refused.
 // 3. Only what begins is counted.
 
-import { Pace } from '../../rest/pace.ts';
-import { type Limit, usedUpMs } from '../../rest/rate-limit.ts';
-import { freeAt, type SpanLimit, withOneMore } from '../../rest/span-limit.ts';
+import { Pace } from '../../libs/rest/pace.ts';
+import { type Limit, usedUpMs } from '../../libs/rest/rate-limit.ts';
+import { freeAt, type SpanLimit, withOneMore } from '../../libs/rest/span-limit.ts';
 import type { Bucket } from './bucket.ts';
 
 /** A minute here is a little longer than one at the host, for the time a request takes on its way. */

@@ -5,7 +5,7 @@
 // would not be the same files afterwards: there it is not searched, nor in images and other binary files.
 
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { type Clean, without } from '../../rest/without-secrets.ts';
+import { type Clean, without } from '../../libs/rest/without-secrets.ts';
 import type { Tool, ToolAnswer } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
 

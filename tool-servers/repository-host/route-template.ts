@@ -2,8 +2,8 @@
 // segment of its own, encoded by itself, so that the slashes stay and nothing else gets through. What the template does not
 // name goes into the query of what reads, and into the body of what writes.
 
-import type { ApiRequest } from '../../rest/http-api.ts';
-import { segment } from '../../rest/path.ts';
+import type { ApiRequest } from '../../libs/rest/http-api.ts';
+import { segment } from '../../libs/rest/path.ts';
 
 /** @throws RangeError for a value that cannot be a part of an address */
 export function placedInRequest(endpoint: string, parameters: object): ApiRequest {

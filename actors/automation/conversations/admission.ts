@@ -8,10 +8,10 @@
 import { agentTarget, type Target, targetText } from '../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Match } from '../../../machines/matching.ts';
-import type { ApprovalPlaces, Approvals } from '../../approvals/approvals.ts';
-import { RunAsking } from '../../approvals/run-asking.ts';
-import type { Assignment, Outcome } from '../../inbox/work.ts';
-import { DeliveryError } from '../../outbound/delivery-error.ts';
+import type { ApprovalPlaces, Approvals } from '../../agents/approvals/approvals.ts';
+import { RunAsking } from '../../agents/approvals/run-asking.ts';
+import type { Assignment, Outcome } from '../../events/inbox/work.ts';
+import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { stepsOf } from '../../store/run.ts';
 import type { Store, StoredEvent } from '../../store/store.ts';
 import { askedInVain, givenUp } from '../works/attempts.ts';

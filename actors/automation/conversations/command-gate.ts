@@ -6,16 +6,16 @@
 
 import type { ApprovalRules } from '../../../config/resources/approval-rules.ts';
 import type { Match } from '../../../machines/matching.ts';
-import { outcomeText } from '../../approvals/approval-message.ts';
-import { isExactly } from '../../approvals/approval-record.ts';
+import { outcomeText } from '../../agents/approvals/approval-message.ts';
+import { isExactly } from '../../agents/approvals/approval-record.ts';
 import {
   type ApprovalOutcome,
   type ApprovalRequest,
   approvalWake,
   type RunApprovals,
-} from '../../approvals/run-approvals.ts';
-import type { Parked } from '../../handlers/handler-context.ts';
-import type { Assignment, Outcome } from '../../inbox/work.ts';
+} from '../../agents/approvals/run-approvals.ts';
+import type { Parked } from '../../agents/handlers/handler-context.ts';
+import type { Assignment, Outcome } from '../../events/inbox/work.ts';
 import type { RunNote } from '../../store/run.ts';
 import { wordsOf } from './conversation-job.ts';
 import { asideRows, said, type Taken } from './replies.ts';

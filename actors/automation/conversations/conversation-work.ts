@@ -12,13 +12,13 @@
 // CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
 import type { Match } from '../../../machines/matching.ts';
-import { Approvals } from '../../approvals/approvals.ts';
-import type { DecisionInbound } from '../../approvals/decision-inbound.ts';
-import { RefusalLimit } from '../../approvals/refusal-limit.ts';
-import type { BuiltInCommand } from '../../handlers/built-in-commands.ts';
-import type { Assignment, Notice, Outcome, Work } from '../../inbox/work.ts';
-import type { WorkPlaces } from '../../inbox/work-places.ts';
-import type { Adapter, InboundEvent } from '../../sources/adapter.ts';
+import { Approvals } from '../../agents/approvals/approvals.ts';
+import { RefusalLimit } from '../../agents/approvals/refusal-limit.ts';
+import type { BuiltInCommand } from '../../events/built-in-commands.ts';
+import type { DecisionInbound } from '../../events/decision-inbound.ts';
+import type { Assignment, Notice, Outcome, Work } from '../../events/inbox/work.ts';
+import type { WorkPlaces } from '../../events/inbox/work-places.ts';
+import type { Adapter, InboundEvent } from '../../platforms/adapter.ts';
 import { INBOUND, type NewEvent, type Store, type StoredEvent } from '../../store/store.ts';
 import { EventTriggers } from '../triggers/event-triggers.ts';
 import { askedInVain, tooLate } from '../works/attempts.ts';

@@ -6,16 +6,16 @@
 // DIC3  whoever presses hears of it, alone where the platform has a way to that; those who press in vain again and again are bounded
 //       (approvals/refusal-limit.ts).
 
-import { outcomeText } from '../../approvals/approval-message.ts';
-import { bodyOf, type DecisionBody, decisionOf } from '../../approvals/approval-record.ts';
-import { approvalOfRow } from '../../approvals/approval-rows.ts';
-import type { Approvals } from '../../approvals/approvals.ts';
-import type { DecisionInbound } from '../../approvals/decision-inbound.ts';
-import type { RefusalLimit } from '../../approvals/refusal-limit.ts';
-import { type ChatDecider, refusalOf } from '../../approvals/who-may-decide.ts';
-import type { Outcome } from '../../inbox/work.ts';
-import { destinationKey } from '../../outbound/outbox-rows.ts';
-import { accountOf } from '../../sources/adapter.ts';
+import { outcomeText } from '../../agents/approvals/approval-message.ts';
+import { bodyOf, type DecisionBody, decisionOf } from '../../agents/approvals/approval-record.ts';
+import { approvalOfRow } from '../../agents/approvals/approval-rows.ts';
+import type { Approvals } from '../../agents/approvals/approvals.ts';
+import type { RefusalLimit } from '../../agents/approvals/refusal-limit.ts';
+import { type ChatDecider, refusalOf } from '../../agents/approvals/who-may-decide.ts';
+import type { DecisionInbound } from '../../events/decision-inbound.ts';
+import type { Outcome } from '../../events/inbox/work.ts';
+import { destinationKey } from '../../events/outbox/outbox-rows.ts';
+import { accountOf } from '../../platforms/adapter.ts';
 import type { ApprovalState, StoredApproval } from '../../store/approval.ts';
 import type { Store } from '../../store/store.ts';
 import { said, saidToPress, type Taken } from './replies.ts';

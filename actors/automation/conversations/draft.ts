@@ -10,10 +10,10 @@
 // DR3  an event that has had its answer, or was told of its end, shows nothing when it is run again: those rows are sent once.
 // DR4  a text costs nothing until it is shown, however large it is and in however small pieces it grows.
 
-import type { Assignment } from '../../inbox/work.ts';
-import { DeliveryError } from '../../outbound/delivery-error.ts';
-import type { Outbound } from '../../outbound/outbound.ts';
-import { renderedOf } from '../../outbound/outbox-rows.ts';
+import type { Assignment } from '../../events/inbox/work.ts';
+import { DeliveryError } from '../../events/outbox/delivery-error.ts';
+import type { Outbound } from '../../events/outbox/outbound.ts';
+import { renderedOf } from '../../events/outbox/outbox-rows.ts';
 import type { NewEvent, Store } from '../../store/store.ts';
 import { wasTried } from '../works/attempts.ts';
 import { draftEdit, draftRow, draftRowId, lastWordIds, type Taken } from './replies.ts';

@@ -5,15 +5,15 @@
 
 import { type Target, targetText } from '../../../config/resources/triggers/target.ts';
 import type { Match } from '../../../machines/matching.ts';
-import type { ApprovalPlaces } from '../../approvals/approvals.ts';
-import type { RunApprovals } from '../../approvals/run-approvals.ts';
-import { DeadlineError } from '../../errors.ts';
-import { type AgentReply, type Handler, HandlerError, type Job } from '../../handlers/handler.ts';
-import { isParked } from '../../handlers/handler-context.ts';
-import type { Assignment, Outcome } from '../../inbox/work.ts';
-import type { WorkPlaces } from '../../inbox/work-places.ts';
-import { UnrenderableError } from '../../outbound/delivery-error.ts';
-import type { LiveAttempt } from '../../runs/run-feed.ts';
+import type { ApprovalPlaces } from '../../agents/approvals/approvals.ts';
+import type { RunApprovals } from '../../agents/approvals/run-approvals.ts';
+import { type AgentReply, type Handler, HandlerError, type Job } from '../../agents/handlers/handler.ts';
+import { isParked } from '../../agents/handlers/handler-context.ts';
+import type { LiveAttempt } from '../../agents/runs/run-feed.ts';
+import { DeadlineError } from '../../base/errors/errors.ts';
+import type { Assignment, Outcome } from '../../events/inbox/work.ts';
+import type { WorkPlaces } from '../../events/inbox/work-places.ts';
+import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
 import type { NewEvent, Store, StoredEvent } from '../../store/store.ts';
 import { TOO_SOON_MS, withoutPlace } from '../works/attempts.ts';
 import type { AnswerTime } from './answer-time.ts';

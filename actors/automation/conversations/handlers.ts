@@ -3,7 +3,7 @@
 
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import { type Target, type TargetKind, targetKinds } from '../../../config/resources/triggers/target.ts';
-import type { Handler } from '../../handlers/handler.ts';
+import type { Handler } from '../../agents/handlers/handler.ts';
 
 /** Those who answer, as they were loaded. */
 export type Answering = Pick<LoadedResources, 'agents' | 'fleets' | 'flows'>;

@@ -2,8 +2,8 @@
 // turn reads and writes all of it.
 
 import { KEPT_CHARACTERS, KEPT_MESSAGES } from '../../../config/resources/agents/kept-history.ts';
-import type { AgentReply, HistoryMessage, Job } from '../../handlers/handler.ts';
-import type { InboundEvent } from '../../sources/adapter.ts';
+import type { AgentReply, HistoryMessage, Job } from '../../agents/handlers/handler.ts';
+import type { InboundEvent } from '../../platforms/adapter.ts';
 
 const CUT = ' […]';
 /** Of an event without words: what it was about, not all that came with it. */

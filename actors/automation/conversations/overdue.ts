@@ -1,8 +1,8 @@
 // The end of an event that waits, for its trigger or a place, until its platform takes no answer any more: an event of its own,
 // in the mailbox beside the conversation, since in the conversation itself it would wait as well.
 
-import { controlKey, conversationKeyOf } from '../../handlers/built-in-commands.ts';
-import type { Assignment, Outcome } from '../../inbox/work.ts';
+import { controlKey, conversationKeyOf } from '../../events/built-in-commands.ts';
+import type { Assignment, Outcome } from '../../events/inbox/work.ts';
 import type { NewEvent, Store, StoredEvent } from '../../store/store.ts';
 
 /** The kind of such an event. */

@@ -8,12 +8,12 @@
 // answer is to come (`isAwaited`) hears in any case that there will be none, since the platform goes on saying otherwise.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import type { AgentReply } from '../../handlers/handler.ts';
-import type { Notice } from '../../inbox/work.ts';
-import type { OutboundAction, OutboundMessage } from '../../outbound/outbound-message.ts';
-import { outboxRows, type RowOrigin, rowId } from '../../outbound/outbox-rows.ts';
-import { replyCard } from '../../outbound/reply-card.ts';
-import { type Adapter, accountOf, type InboundEvent } from '../../sources/adapter.ts';
+import type { AgentReply } from '../../agents/handlers/handler.ts';
+import type { Notice } from '../../events/inbox/work.ts';
+import type { OutboundAction, OutboundMessage } from '../../events/outbox/outbound-message.ts';
+import { outboxRows, type RowOrigin, rowId } from '../../events/outbox/outbox-rows.ts';
+import { replyCard } from '../../events/outbox/reply-card.ts';
+import { type Adapter, accountOf, type InboundEvent } from '../../platforms/adapter.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import { wasTried } from '../works/attempts.ts';
 

@@ -1,10 +1,10 @@
 // What the work on conversations needs to know of triggers and agents, and may have done. It changes with a reload, between two events.
 
 import type { Target } from '../../../config/resources/triggers/target.ts';
-import type { Handler } from '../../handlers/handler.ts';
-import type { Outcome } from '../../inbox/work.ts';
-import type { RunFeed } from '../../runs/run-feed.ts';
-import type { Adapter } from '../../sources/adapter.ts';
+import type { Handler } from '../../agents/handlers/handler.ts';
+import type { RunFeed } from '../../agents/runs/run-feed.ts';
+import type { Outcome } from '../../events/inbox/work.ts';
+import type { Adapter } from '../../platforms/adapter.ts';
 import type { TriggerLookup } from '../triggers/event-triggers.ts';
 import type { BuiltInHost } from './built-in-answers.ts';
 import type { HandlerServices } from './run-context.ts';

@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import type { RunApprovals } from '../../approvals/run-approvals.ts';
-import type { InProcessClient } from '../../client/in-process-client.ts';
-import type { HandlerContext, Parked, Sayings } from '../../handlers/handler-context.ts';
-import type { Assignment, Effects, Outcome } from '../../inbox/work.ts';
-import type { Log } from '../../log.ts';
+import type { RunApprovals } from '../../agents/approvals/run-approvals.ts';
+import type { HandlerContext, Parked, Sayings } from '../../agents/handlers/handler-context.ts';
+import type { Log } from '../../base/errors/log.ts';
+import type { Assignment, Effects, Outcome } from '../../events/inbox/work.ts';
+import type { InProcessClient } from '../../mcp/clients/in-process-client.ts';
 import { stepsOf } from '../../store/run.ts';
 import type { NewEvent, Store, StoredEvent, Waker } from '../../store/store.ts';
 

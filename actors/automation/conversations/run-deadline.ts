@@ -1,7 +1,7 @@
 // When a run is to end: by the time limit of its trigger, or before the platform takes no answer any more; and what is said of
 // it then. The attempt as a whole has the patience of the most patient trigger (inbox/attempt.ts).
 
-import { DeadlineError } from '../../errors.ts';
+import { DeadlineError } from '../../base/errors/errors.ts';
 import type { AnswerTime } from './answer-time.ts';
 import type { TimeLimit } from './time-limit.ts';
 

@@ -1,10 +1,10 @@
 // What a run says beside its answer, as rows of the outbox: where its event came from, or in a channel of the same account or another one.
 
-import type { ApprovalPlaces } from '../../approvals/approvals.ts';
-import { channelPlace } from '../../approvals/channel-place.ts';
-import type { Sayings } from '../../handlers/handler-context.ts';
-import { outboxRows } from '../../outbound/outbox-rows.ts';
-import { accountOf } from '../../sources/adapter.ts';
+import type { ApprovalPlaces } from '../../agents/approvals/approvals.ts';
+import { channelPlace } from '../../agents/approvals/channel-place.ts';
+import type { Sayings } from '../../agents/handlers/handler-context.ts';
+import { outboxRows } from '../../events/outbox/outbox-rows.ts';
+import { accountOf } from '../../platforms/adapter.ts';
 import type { NewEvent } from '../../store/store.ts';
 import type { Taken } from './replies.ts';
 

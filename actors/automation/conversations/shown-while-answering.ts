@@ -1,7 +1,7 @@
 // What whoever sent an event sees of it before there is a word of the answer: that it was seen, once, and that somebody is typing,
 // for as long as a run lasts. Best effort (outbound/typing-indicators.ts).
 
-import { TypingIndicators } from '../../outbound/typing-indicators.ts';
+import { TypingIndicators } from '../../events/outbox/typing-indicators.ts';
 import type { Taken } from './replies.ts';
 
 /** Where a platform does not say for how long it shows that somebody is typing. */

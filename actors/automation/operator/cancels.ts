@@ -5,8 +5,8 @@
 //       nobody has done it in time; in the last case nothing is left of the wish.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import { UnavailableError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import { UnavailableError } from '../../base/errors/errors.ts';
+import type { Log } from '../../base/errors/log.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface CancelsOptions {

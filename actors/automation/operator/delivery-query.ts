@@ -2,7 +2,7 @@
 // answer and every page has an end.
 
 import { platformOf, typeNames } from '../../../config/resources/triggers/trigger-types.ts';
-import { instant, oneOf, queryValues, wholeNumber } from '../../query-values.ts';
+import { instant, oneOf, queryValues, wholeNumber } from '../../base/errors/query-values.ts';
 import type { DeliveryFilter, DeliveryState } from '../../store/delivery.ts';
 
 const STATES: readonly DeliveryState[] = [

@@ -1,7 +1,7 @@
 // Parses the body of POST /triggers/:name/run, member by member, since it comes from outside.
 
-import { InvalidQueryError } from '../../errors.ts';
-import { membersOf, waitSecondsIn } from './body-members.ts';
+import { membersOf, waitSecondsIn } from '../../base/errors/body-members.ts';
+import { InvalidQueryError } from '../../base/errors/errors.ts';
 
 export interface ManualRun {
   /** Without a leading slash; '' for none. */

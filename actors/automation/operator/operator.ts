@@ -7,9 +7,9 @@ import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { WayIn } from '../../../config/resources/triggers/trigger-type.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
 import { wayInTo } from '../../../config/resources/triggers/way-in.ts';
-import { ConflictError, NotFoundError } from '../../errors.ts';
-import type { CircuitStatus } from '../../outbound/circuits.ts';
-import { anonymous } from '../../principal.ts';
+import { ConflictError, NotFoundError } from '../../base/errors/errors.ts';
+import type { CircuitStatus } from '../../events/outbox/circuits.ts';
+import { anonymous } from '../../identity/principal.ts';
 import type {
   Delivery,
   DeliveryCounts,

@@ -1,10 +1,10 @@
 // Parses the body of POST /triggers/:name/send, member by member, since it comes from outside. What stands beside the text has the
 // shape in which agents answer (outbound/reply-card.ts), but here nothing of it is passed over: whoever sends it can mend it.
 
-import { InvalidQueryError } from '../../errors.ts';
-import type { Card } from '../../outbound/outbound-message.ts';
-import { replyCard } from '../../outbound/reply-card.ts';
-import { type Members, membersOf } from './body-members.ts';
+import { type Members, membersOf } from '../../base/errors/body-members.ts';
+import { InvalidQueryError } from '../../base/errors/errors.ts';
+import type { Card } from '../../events/outbox/outbound-message.ts';
+import { replyCard } from '../../events/outbox/reply-card.ts';
 
 /** A message that answers nothing. */
 export interface ProactiveMessage {

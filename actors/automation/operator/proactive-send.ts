@@ -8,13 +8,13 @@
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import { ConflictError, InvalidQueryError, NotFoundError } from '../../errors.ts';
-import { UnrenderableError } from '../../outbound/delivery-error.ts';
-import type { Outbound } from '../../outbound/outbound.ts';
-import type { OutboundMessage, OutboundTarget } from '../../outbound/outbound-message.ts';
-import { outboxRows } from '../../outbound/outbox-rows.ts';
-import { type Principal, principalText } from '../../principal.ts';
-import { type Adapter, accountOf } from '../../sources/adapter.ts';
+import { ConflictError, InvalidQueryError, NotFoundError } from '../../base/errors/errors.ts';
+import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
+import type { Outbound } from '../../events/outbox/outbound.ts';
+import type { OutboundMessage, OutboundTarget } from '../../events/outbox/outbound-message.ts';
+import { outboxRows } from '../../events/outbox/outbox-rows.ts';
+import { type Principal, principalText } from '../../identity/principal.ts';
+import { type Adapter, accountOf } from '../../platforms/adapter.ts';
 import type { NewEvent, Store } from '../../store/store.ts';
 import type { ProactiveMessage } from './proactive-message.ts';
 

@@ -3,9 +3,9 @@
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { wayInTo } from '../../../config/resources/triggers/way-in.ts';
-import type { OutboundLimits } from '../../outbound/limits.ts';
-import { type Adapter, accountOf, type MenuCommand } from '../../sources/adapter.ts';
-import type { Remark } from '../../sources/remarks.ts';
+import type { OutboundLimits } from '../../events/outbox/limits.ts';
+import { type Adapter, accountOf, type MenuCommand } from '../../platforms/adapter.ts';
+import type { Remark } from '../../platforms/remarks.ts';
 import type { Delivery, DeliveryFilter } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import { CONVERSATION } from '../conversations/conversation-job.ts';

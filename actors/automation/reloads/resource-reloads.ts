@@ -4,7 +4,7 @@
 
 import { ConfigError, hasError } from '../../../config/reader/problem.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../base/errors/log.ts';
 import type { TriggerDifference } from '../triggers/trigger-registry.ts';
 import { lastGoodResources } from './last-good-resources.ts';
 

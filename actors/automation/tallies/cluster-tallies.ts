@@ -6,7 +6,7 @@
 // CTY2  what was kept of several nodes at the same moment is all there: a row that another has changed meanwhile is read again.
 // CTY3  what is kept is bounded: of the last processes apart, of those before them the sum.
 
-import type { ClusterMembership, Member } from '../../cluster/cluster.ts';
+import type { ClusterMembership, Member } from '../../store/membership.ts';
 import type { Store } from '../../store/store.ts';
 import { noTallies, readTallies, sumOf, type Tallies, type ToldTallies, toldTallies } from './tallies.ts';
 

@@ -1,6 +1,6 @@
 // Has the counters of this process tell what all nodes have counted together.
 
-import type { AgentCounters } from '../../runs/agent-counters.ts';
+import type { AgentCounters } from '../../agents/runs/agent-counters.ts';
 import type { TriggerCounters } from '../triggers/trigger-counters.ts';
 import { ClusterTallies, type ClusterTalliesOptions } from './cluster-tallies.ts';
 import { sumOfTarget, sumOfTrigger } from './tallies.ts';

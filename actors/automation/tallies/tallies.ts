@@ -3,8 +3,8 @@
 // TLY1  what is told is bounded in bytes: of very many, those that were busy last.
 // TLY2  whatever another version has told is read as far as it is understood.
 
-import type { AgentCounts } from '../../runs/agent-counters.ts';
-import type { ProofFault } from '../../sources/refused-proofs.ts';
+import type { AgentCounts } from '../../agents/runs/agent-counters.ts';
+import type { ProofFault } from '../../platforms/webhooks/refused-proofs.ts';
 import type { TriggerCounts } from '../triggers/trigger-counters.ts';
 
 export interface Tallies {

@@ -10,9 +10,9 @@ import {
   matched,
   scoreOf,
 } from '../../../machines/matching.ts';
-import { type BuiltInCommand, builtInCommand } from '../../handlers/built-in-commands.ts';
-import type { Notice } from '../../inbox/work.ts';
-import type { Adapter, InboundEvent } from '../../sources/adapter.ts';
+import { type BuiltInCommand, builtInCommand } from '../../events/built-in-commands.ts';
+import type { Notice } from '../../events/inbox/work.ts';
+import type { Adapter, InboundEvent } from '../../platforms/adapter.ts';
 import { welcomeOf } from '../conversations/welcome.ts';
 
 /** Triggers that are loaded and enabled. */

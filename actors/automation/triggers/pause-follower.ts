@@ -3,8 +3,8 @@
 //
 // PFW1  one question at a time; one that fails is asked again with the next reading.
 
-import type { ClusterMembership } from '../../cluster/cluster.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../base/errors/log.ts';
+import type { ClusterMembership } from '../../store/membership.ts';
 import type { Store } from '../../store/store.ts';
 import type { Pauses } from './pauses.ts';
 

@@ -1,13 +1,16 @@
 // What open triggers are given to do something in the world: one host each, since what happens to a trigger's connection is
 // told to that trigger.
 
-import type { ConnectionRegistry, WatchedConnection } from '../../connections/connection-registry.ts';
-import type { ConnectedAccount } from '../../connections/connector.ts';
-import type { Log } from '../../log.ts';
-import { destinationKey } from '../../outbound/outbox-rows.ts';
-import type { SourceHost } from '../../sources/adapter.ts';
+import type { Log } from '../../base/errors/log.ts';
+import type { DeliveryControl } from '../../events/inbox/delivery-control.ts';
+import { destinationKey } from '../../events/outbox/outbox-rows.ts';
+import type { SourceHost } from '../../platforms/adapter.ts';
+import type {
+  ConnectionRegistry,
+  WatchedConnection,
+} from '../../platforms/connections/connection-registry.ts';
+import type { ConnectedAccount } from '../../platforms/connections/connector.ts';
 import type { Store } from '../../store/store.ts';
-import type { DeliveryControl } from '../operator/delivery-control.ts';
 import type { WebhookListeners } from './webhook-listeners.ts';
 
 /** What a trigger's actor hears of its connection. */

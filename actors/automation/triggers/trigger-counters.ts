@@ -1,7 +1,11 @@
 // Counters of each trigger since the start; where there are other nodes theirs are added. What happened to each event stands in the store.
 
-import type { Outcome } from '../../inbox/work.ts';
-import { type RefusedProof, type RefusedProofs, withRefused } from '../../sources/refused-proofs.ts';
+import type { Outcome } from '../../events/inbox/work.ts';
+import {
+  type RefusedProof,
+  type RefusedProofs,
+  withRefused,
+} from '../../platforms/webhooks/refused-proofs.ts';
 
 export interface TriggerCounts {
   /** Events that were answered. */

@@ -11,12 +11,12 @@ import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Change } from '../../../machines/child.ts';
 import type { SupervisorInput } from '../../../machines/supervisor.ts';
 import { type TriggerInput, triggerMachine } from '../../../machines/trigger.ts';
-import type { WatchedConnection } from '../../connections/connection-registry.ts';
-import type { ConnectionStatus } from '../../connections/shared-connection.ts';
-import { guarded } from '../../guarded.ts';
-import type { Log } from '../../log.ts';
-import type { OpenTrigger } from '../../sources/adapter.ts';
-import { childOf, persistentPolicy, supervisorInput } from '../../supervision.ts';
+import type { Log } from '../../base/errors/log.ts';
+import { guarded } from '../../base/supervision/guarded.ts';
+import { childOf, persistentPolicy, supervisorInput } from '../../base/supervision/supervision.ts';
+import type { OpenTrigger } from '../../platforms/adapter.ts';
+import type { WatchedConnection } from '../../platforms/connections/connection-registry.ts';
+import type { ConnectionStatus } from '../../platforms/connections/shared-connection.ts';
 import { timeLimit } from '../conversations/time-limit.ts';
 import type { ConnectionObserver } from './source-host.ts';
 

@@ -7,8 +7,8 @@
 //      webhook that was taken away, which asks them to come again: 404 would be final for a sender. With the last webhook
 //      the address is free at once, and with others there the path stays for a while.
 
-import type { Webhook } from '../../sources/webhook.ts';
-import { LINGER_MS } from '../../sources/webhook-table.ts';
+import type { Webhook } from '../../platforms/webhooks/webhook.ts';
+import { LINGER_MS } from '../../platforms/webhooks/webhook-table.ts';
 
 export interface Address {
   readonly host: string;

@@ -3,8 +3,8 @@
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT } from '../../../machines/crashes.ts';
-import type { Outcome } from '../../inbox/work.ts';
-import { DeliveryError } from '../../outbound/delivery-error.ts';
+import type { Outcome } from '../../events/inbox/work.ts';
+import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { StoredEvent } from '../../store/store.ts';
 import type { AnswerTime } from '../conversations/answer-time.ts';
 

@@ -12,14 +12,14 @@
 // SND4  a draft leaves once at most, and not when what stands in its place is there: it must hold up no answer.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import { forgetOldest } from '../../forget-oldest.ts';
-import type { Assignment, Outcome, Work } from '../../inbox/work.ts';
-import type { WorkPlaces } from '../../inbox/work-places.ts';
-import type { Circuits } from '../../outbound/circuits.ts';
-import { DeliveryError } from '../../outbound/delivery-error.ts';
-import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
-import { destinationKey, type RowMeta, renderedOf } from '../../outbound/outbox-rows.ts';
-import { type Adapter, accountOf } from '../../sources/adapter.ts';
+import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import type { Assignment, Outcome, Work } from '../../events/inbox/work.ts';
+import type { WorkPlaces } from '../../events/inbox/work-places.ts';
+import type { Circuits } from '../../events/outbox/circuits.ts';
+import { DeliveryError } from '../../events/outbox/delivery-error.ts';
+import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
+import { destinationKey, type RowMeta, renderedOf } from '../../events/outbox/outbox-rows.ts';
+import { type Adapter, accountOf } from '../../platforms/adapter.ts';
 import type { Store, StoredEvent } from '../../store/store.ts';
 import { askedInVain, givenUp, wasTried, withoutPlace } from './attempts.ts';
 

@@ -5,8 +5,8 @@
 // SOL1  one node at most takes up messages for a platform; another one does so when that has ended, is cut off, or stands still.
 // SOL2  a node that has no trigger of the platform leaves them to one that has: it could only say that nobody sends them.
 
-import type { Cluster, Member, NodeLease } from '../../cluster/cluster.ts';
-import type { WorkGate } from '../../inbox/work-gate.ts';
+import type { WorkGate } from '../../events/inbox/work-gate.ts';
+import type { Cluster, Member, NodeLease } from '../../store/membership.ts';
 
 export interface SoleNodeOptions {
   readonly cluster: Cluster;

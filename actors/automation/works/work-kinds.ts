@@ -2,10 +2,10 @@
 // conversations and the outbox, is an entry here; queues, places, claims, figures and the inspector follow from it. The first
 // word of its keys is none of a platform.
 
-import type { Work } from '../../inbox/work.ts';
-import type { WorkGate } from '../../inbox/work-gate.ts';
-import type { WorkPlaces } from '../../inbox/work-places.ts';
-import type { Circuits } from '../../outbound/circuits.ts';
+import type { Work } from '../../events/inbox/work.ts';
+import type { WorkGate } from '../../events/inbox/work-gate.ts';
+import type { WorkPlaces } from '../../events/inbox/work-places.ts';
+import type { Circuits } from '../../events/outbox/circuits.ts';
 import { type ConversationRecords, ConversationWork } from '../conversations/conversation-work.ts';
 import type { Routing } from '../conversations/routing.ts';
 import { type OutboxRouting, OutboxWork } from './outbox-work.ts';

@@ -1,8 +1,8 @@
 // The works of the dispatcher, with the places of each: what hangs among agents holds up no answer on its way out, nor a
 // platform that hangs an agent or another platform.
 
-import { WorkPlaces } from '../../inbox/work-places.ts';
-import type { QueueOptions } from '../../inbox/work-queue.ts';
+import { WorkPlaces } from '../../events/inbox/work-places.ts';
+import type { QueueOptions } from '../../events/inbox/work-queue.ts';
 import type { Store } from '../../store/store.ts';
 import type { WorkKind } from './work-kinds.ts';
 

@@ -3,10 +3,10 @@
 // AP1  repetitions of what is known are answered even when there is no room, and so is what wakes an event that waits: nothing
 //      is added for them.
 
-import { OverloadedError } from '../../errors.ts';
+import { OverloadedError } from '../../base/errors/errors.ts';
 import type { Entered } from '../ledger.ts';
-import type { SqliteDeliveries } from '../sqlite/sqlite-deliveries.ts';
-import type { SqliteSnapshots } from '../sqlite/sqlite-snapshots.ts';
+import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
+import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
 import { storable } from '../storable.ts';
 import type { NewEvent } from '../store.ts';
 import type { Mailboxes } from './mailboxes.ts';

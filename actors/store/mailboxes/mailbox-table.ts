@@ -9,7 +9,7 @@
 // MT4  what is suspected of ending the process is given only where it may begin beside those of its kind that run.
 
 import { mayBeginBeside } from '../../../machines/crashes.ts';
-import { type Linked, LinkedList } from '../../linked-list.ts';
+import { type Linked, LinkedList } from '../../base/bounds/linked-list.ts';
 import { isKind, kindOf } from '../key-kinds.ts';
 import { neighbourhoodOf } from '../neighbourhood.ts';
 import { DueHeap, type Timed } from './due-heap.ts';

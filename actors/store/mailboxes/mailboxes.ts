@@ -10,9 +10,9 @@
 
 import { isOverAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
 import { endsTheProcess, LEASE_ENDED, PROCESS_ENDED } from '../record-texts.ts';
-import type { SqliteCounter } from '../sqlite/sqlite-counter.ts';
-import type { FirstOfKey, SqliteDeliveries, WholeFirst } from '../sqlite/sqlite-deliveries.ts';
-import type { SqliteSnapshots } from '../sqlite/sqlite-snapshots.ts';
+import type { SqliteCounter } from '../sqlite/counter.ts';
+import type { FirstOfKey, SqliteDeliveries, WholeFirst } from '../sqlite/deliveries.ts';
+import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
 import { storable } from '../storable.ts';
 import type { StoredEvent, Turn, TurnRef, TurnResult } from '../store.ts';
 import { type MailboxEntry, MailboxTable } from './mailbox-table.ts';

@@ -1,10 +1,10 @@
 // What becomes of events: by the commit of their turn, or by an operator, who ends one that has no turn or has it begin again. All that
 // is to happen with it happens in the same transaction (S5).
 
+import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
 import type { RunRecords } from '../sqlite/run-records.ts';
-import type { SqliteDeliveries } from '../sqlite/sqlite-deliveries.ts';
-import type { SqliteSnapshots } from '../sqlite/sqlite-snapshots.ts';
-import type { SqliteTimers } from '../sqlite/sqlite-timers.ts';
+import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
+import type { SqliteTimers } from '../sqlite/timers.ts';
 import { storable } from '../storable.ts';
 import type { Committed, Store, TurnResult } from '../store.ts';
 import type { Appender } from './appender.ts';

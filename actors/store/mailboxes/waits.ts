@@ -4,9 +4,9 @@
 // WA2  with the wait of an event its timers end: those of its key that wake by its name, unless another one waits for it.
 // WA3  a key is locked exactly while an event that waits holds it.
 
-import type { SqliteDeliveries } from '../sqlite/sqlite-deliveries.ts';
-import type { SqliteTimers } from '../sqlite/sqlite-timers.ts';
-import type { SqliteWaits } from '../sqlite/sqlite-waits.ts';
+import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
+import type { SqliteTimers } from '../sqlite/timers.ts';
+import type { SqliteWaits } from '../sqlite/waits.ts';
 import type { TurnResult } from '../store.ts';
 import type { Mailboxes } from './mailboxes.ts';
 

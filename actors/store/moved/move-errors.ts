@@ -1,6 +1,6 @@
 // Why nothing was moved. The messages name the condition, never what was to be moved.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../base/errors/errors.ts';
 
 /** The store is in use, has something in it already, or is not there. */
 export class MoveRefusedError extends GatewayError {

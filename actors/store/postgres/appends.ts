@@ -4,7 +4,7 @@
 // PAP1  a node that has lost its membership, since it cannot reach the database, says so soon: whoever sent an event may find another
 //       node. It would be told as much by the timeouts of statements, one after the other.
 
-import { type GatewayError, OverloadedError, StoreUnavailableError } from '../../errors.ts';
+import { type GatewayError, OverloadedError, StoreUnavailableError } from '../../base/errors/errors.ts';
 import { appendedOf } from '../appended.ts';
 import type { Entered } from '../ledger.ts';
 import { storable } from '../storable.ts';

@@ -4,8 +4,8 @@
 // at once.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import { StoreFullError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import { StoreFullError } from '../../base/errors/errors.ts';
+import type { Log } from '../../base/errors/log.ts';
 import { DatabaseAwayError } from './faults.ts';
 
 export interface AwaitOptions {

@@ -11,7 +11,7 @@
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';
-import type { GatewayError } from '../../errors.ts';
+import type { GatewayError } from '../../base/errors/errors.ts';
 import type { NewEvent } from '../store.ts';
 import { faultOf, isRepeatable } from './faults.ts';
 

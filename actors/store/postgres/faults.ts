@@ -3,7 +3,7 @@
 //
 // A message names the condition, never the address, the password or anything that was to be written.
 
-import { GatewayError, StoreFullError, StoreUnavailableError } from '../../errors.ts';
+import { GatewayError, StoreFullError, StoreUnavailableError } from '../../base/errors/errors.ts';
 
 /** It cannot be reached, or takes no work at the moment: it may by itself after a while. */
 export class DatabaseAwayError extends StoreUnavailableError {}

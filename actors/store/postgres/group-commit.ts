@@ -14,7 +14,7 @@ import {
   StoppedError,
   StoreFullError,
   StoreUnavailableError,
-} from '../../errors.ts';
+} from '../../base/errors/errors.ts';
 import type { NewEvent } from '../store.ts';
 
 export interface GroupCall<Argument, Result> {

@@ -5,9 +5,9 @@
 // A node that has lost its membership begins anew under another id, as soon as the database answers.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import { onLook } from '../../../rest/standstill.ts';
-import type { About, ClusterMembership, Member, MembershipWatcher } from '../../cluster/cluster.ts';
-import { StoreUnavailableError } from '../../errors.ts';
+import { onLook } from '../../../libs/rest/standstill.ts';
+import { StoreUnavailableError } from '../../base/errors/errors.ts';
+import type { About, ClusterMembership, Member, MembershipWatcher } from '../membership.ts';
 import type { Database, Transaction } from './database.ts';
 import { buryDead, hasDead, joinNodes, leaveNodes, members, type NodeRow, renewNode } from './nodes.ts';
 import { type ClockSeen, keepTime } from './server-clock.ts';

@@ -4,7 +4,7 @@
 //       connection holds.
 
 import pg from 'pg';
-import { StoreUnavailableError } from '../../errors.ts';
+import { StoreUnavailableError } from '../../base/errors/errors.ts';
 import { MoveRefusedError, StoreFileError } from '../moved/move-errors.ts';
 import { Database, types } from './database.ts';
 import { faultOf, isRepeatable } from './faults.ts';

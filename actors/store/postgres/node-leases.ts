@@ -7,7 +7,7 @@
 //      the same process, and its release is tried until it is heard or the membership is over.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import type { LeaseHolder, NodeLease, NodeLeases } from '../../cluster/cluster.ts';
+import type { LeaseHolder, NodeLease, NodeLeases } from '../membership.ts';
 import { type Database, statement, type Transaction } from './database.ts';
 import type { Membership } from './membership.ts';
 

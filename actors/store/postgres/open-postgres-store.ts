@@ -1,15 +1,15 @@
 // Opens a store on PostgreSQL: brings the tables up, makes this process a member, and listens. Loaded only where
 // `store.postgres` is configured.
 
-import type { MembershipWatcher } from '../../cluster/cluster.ts';
-import { StoreFullError, type StoreUnavailableError } from '../../errors.ts';
+import { StoreFullError, type StoreUnavailableError } from '../../base/errors/errors.ts';
+import type { MembershipWatcher } from '../membership.ts';
 import type { Store } from '../store.ts';
 import { Database } from './database.ts';
 import { DatabaseLostError } from './faults.ts';
 import { Membership } from './membership.ts';
 import { PostgresNodeLeases } from './node-leases.ts';
-import { PostgresStore } from './postgres-store.ts';
 import { migrate } from './schema.ts';
+import { PostgresStore } from './store.ts';
 import { Wakes } from './wakes.ts';
 
 export interface OpenPostgresOptions {

@@ -2,7 +2,7 @@
 // where `store.postgres` is configured.
 
 import { hostname } from 'node:os';
-import { StoreUnavailableError } from '../../errors.ts';
+import { StoreUnavailableError } from '../../base/errors/errors.ts';
 import type { OpenStore } from '../store-part.ts';
 import { awaitDatabase } from './await-database.ts';
 import { openPostgresStore } from './open-postgres-store.ts';

@@ -5,7 +5,7 @@
 // PGS2  a migration is never edited once released, and leaves the tables so that the version before can still run on them. Tables
 //       that a later version has changed otherwise are refused.
 
-import { StoreUnavailableError } from '../../errors.ts';
+import { StoreUnavailableError } from '../../base/errors/errors.ts';
 import { type Database, statement } from './database.ts';
 
 /** "aGwS", as in the head of the file of SQLite. */

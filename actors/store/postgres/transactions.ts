@@ -2,7 +2,7 @@
 // told to this node at once, and to the others by a notification after the commit, which may be lost: each looks by itself POLL_MS after
 // it last did (S10).
 
-import { StoppedError } from '../../errors.ts';
+import { StoppedError } from '../../base/errors/errors.ts';
 import { appendEmitted } from './append.ts';
 import type { Database, Statements, Transaction } from './database.ts';
 import type { Wakes } from './wakes.ts';

@@ -11,10 +11,10 @@ import type { MoveSource, MoveTarget } from '../moved/moved-store.ts';
 import { type Column, movedTables, type Row, type Table, type Value } from '../moved/moved-tables.ts';
 import type { Numbers } from '../moved/record-file.ts';
 import { failureOf } from '../moved/record-lines.ts';
+import { SqliteConnection, type SqlValue, type Statement } from './connection.ts';
+import { faultOf } from './faults.ts';
 import { keptDamage } from './kept-log.ts';
-import { SqliteConnection, type SqlValue, type Statement } from './sqlite-connection.ts';
-import { faultOf } from './sqlite-faults.ts';
-import { migrate, refuseForeign, schemaVersion } from './sqlite-schema.ts';
+import { migrate, refuseForeign, schemaVersion } from './schema.ts';
 
 export interface MovedFile {
   readonly file: string;

@@ -6,7 +6,7 @@
 import type { DeliveryState } from '../delivery.ts';
 import { firstSettled, stateCodes } from '../delivery-states.ts';
 import { LOOKED_AT } from '../list-parts.ts';
-import type { SqlValue } from './sqlite-connection.ts';
+import type { SqlValue } from './connection.ts';
 
 /** A query for records with a `seq`, the newest first. */
 export interface Newest {

@@ -3,9 +3,9 @@
 
 import type { DecidedApproval, NewDecision } from '../approval.ts';
 import type { NewEvent, TurnResult } from '../store.ts';
-import { SqliteApprovals } from './sqlite-approvals.ts';
-import type { SqliteConnection } from './sqlite-connection.ts';
-import { SqliteRuns } from './sqlite-runs.ts';
+import { SqliteApprovals } from './approvals.ts';
+import type { SqliteConnection } from './connection.ts';
+import { SqliteRuns } from './runs.ts';
 
 export class RunRecords {
   readonly journals: SqliteRuns;

@@ -5,9 +5,9 @@
 // GC1  an answer is given after the commit that makes it true.
 // GC2  a call is answered once, in the order in which the calls came.
 
-import { GatewayError, InternalError } from '../../errors.ts';
+import { GatewayError, InternalError } from '../../base/errors/errors.ts';
 import type { LedgerCall, Operation, Result } from '../ledger.ts';
-import type { SqliteEngine } from '../sqlite/sqlite-engine.ts';
+import type { SqliteEngine } from '../sqlite/engine.ts';
 
 export type LedgerResult<O extends Operation = Operation> =
   | { readonly result: Result<O> }

@@ -4,7 +4,7 @@
 // MF1  memory that was moved once is never posted again as the empty thing it has become: that throws.
 // MF2  of a body that is a view of something larger only the body is cloned; small buffers of Node are such views.
 
-import { InternalError } from '../../errors.ts';
+import { InternalError } from '../../base/errors/errors.ts';
 import type { Arguments, Operation, Result } from '../ledger.ts';
 import type { Committed, NewEvent, NewTimer, Turn, TurnResult } from '../store.ts';
 

@@ -3,7 +3,7 @@
 //
 // The way to the store is given out when `prepare` is done with it, and not before.
 
-import type { StoreUnavailableError } from '../../errors.ts';
+import type { StoreUnavailableError } from '../../base/errors/errors.ts';
 import type { Arguments, Operation, Result } from '../ledger.ts';
 import type { LedgerChannel } from './ledger-store.ts';
 

@@ -1,7 +1,7 @@
 // The embedded store as the gateway sees it: a Store over one worker thread in which SQLite runs (store-worker.ts). The
 // driver is loaded in that thread only; a gateway that opens no store loads nothing of it.
 
-import { StoreFullError, type StoreUnavailableError } from '../../errors.ts';
+import { StoreFullError, type StoreUnavailableError } from '../../base/errors/errors.ts';
 import type { Store } from '../store.ts';
 import { LedgerStore } from './ledger-store.ts';
 import { RetryingChannel } from './retrying-channel.ts';

@@ -6,11 +6,11 @@
 // SW2  one timer, for the next thing that will be due; none while nothing will.
 
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { GatewayError, StoreFullError } from '../../errors.ts';
+import { GatewayError, StoreFullError } from '../../base/errors/errors.ts';
 import type { LedgerCall } from '../ledger.ts';
+import { NOTED_EVERY_MS } from '../sqlite/clock.ts';
+import { SqliteEngine } from '../sqlite/engine.ts';
 import { keptDamage } from '../sqlite/kept-log.ts';
-import { NOTED_EVERY_MS } from '../sqlite/sqlite-clock.ts';
-import { SqliteEngine } from '../sqlite/sqlite-engine.ts';
 import { commitTogether } from './group-commit.ts';
 import { movableIn } from './message-transfer.ts';
 import type { CallsMessage, SentError, SentResult, WorkerMessage, WorkerSettings } from './store-messages.ts';

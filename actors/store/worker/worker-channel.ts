@@ -10,14 +10,14 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { Deadlines, type Waiting } from '../../deadlines.ts';
 import {
   type GatewayError,
   InternalError,
   OverloadedError,
   StoreFullError,
   StoreUnavailableError,
-} from '../../errors.ts';
+} from '../../base/errors/errors.ts';
+import { Deadlines, type Waiting } from '../../base/time/deadlines.ts';
 import type { Arguments, LedgerCall, Operation, Result } from '../ledger.ts';
 import { givenBack, turnsGrantedBy } from '../mailboxes/granted-turns.ts';
 import type { LedgerChannel } from './ledger-store.ts';

@@ -1,4 +1,4 @@
-// The script of an agent that is none (`model: scripted:<file>`): an ordered list of rules, as actors/handlers/
+// The script of an agent that is none (`model: scripted:<file>`): an ordered list of rules, as actors/agents/handlers/
 // scripted-agent.ts explains them. It is read with the agent, so that mistakes are told at once, and again by the handler
 // when it has changed.
 

@@ -1,9 +1,9 @@
 // Bots that several triggers share: a bot has one way to get its updates, and one menu; and of an update that is sent only the
 // secret says whose it is.
 
+import type { BotMessengerConfig } from '../platforms/botmessenger.ts';
 import type { TriggerOf } from '../triggers/trigger.ts';
 import type { ReadOfType } from '../triggers/trigger-type.ts';
-import type { BotMessengerConfig } from '../types/botmessenger.ts';
 import { warnOfTwoCredentials } from './one-credential.ts';
 
 /** What the platform's menu of commands holds. */

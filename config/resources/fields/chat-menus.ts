@@ -2,9 +2,9 @@
 // that is beyond one of its limits, so those are checked when files are read.
 
 import { joinPath } from '../../reader/field-path.ts';
+import type { CommunityChatConfig } from '../platforms/communitychat.ts';
 import type { Binding } from '../triggers/trigger.ts';
 import type { ReadOfType } from '../triggers/trigger-type.ts';
-import type { CommunityChatConfig } from '../types/communitychat.ts';
 
 /** Of the platform. */
 export const chatMenu = { maxCommands: 100, maxDescription: 100, hasGuilds: true } as const;

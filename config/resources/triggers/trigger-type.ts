@@ -1,4 +1,4 @@
-// What the program must know of a type of triggers, beside how its events come in and answers go out (actors/sources): the
+// What the program must know of a type of triggers, beside how its events come in and answers go out (actors/platforms): the
 // schema of `spec.config` and the rules that a schema cannot say. Each type is one object in a file of its own under types/;
 // trigger-types.ts lists them, and nothing else asks which type a trigger is of.
 

@@ -1,19 +1,19 @@
 // All types of triggers, by name: a new type is one file under types/ and one line here. Their names, the platforms' words and the
-// union of triggers (trigger.ts) follow from it, and actors/sources/adapters.ts does not compile without an adapter of each.
+// union of triggers (trigger.ts) follow from it, and actors/platforms/adapters.ts does not compile without an adapter of each.
 
-import { botMessengerType } from '../types/botmessenger.ts';
-import { businessMessengerType } from '../types/businessmessenger.ts';
-import { chatWorkspaceType } from '../types/chatworkspace.ts';
-import { communityChatType } from '../types/communitychat.ts';
-import { httpType } from '../types/http.ts';
-import { incidentManagerType } from '../types/incidentmanager.ts';
-import { issueTrackerType } from '../types/issuetracker.ts';
-import { manualType } from '../types/manual.ts';
-import { repoHostType } from '../types/repohost.ts';
-import { repoHostBType } from '../types/repohostb.ts';
-import { repoHostCType } from '../types/repohostc.ts';
-import { scheduleType } from '../types/schedule.ts';
-import { teamChatType } from '../types/teamchat.ts';
+import { botMessengerType } from '../platforms/botmessenger.ts';
+import { businessMessengerType } from '../platforms/businessmessenger.ts';
+import { chatWorkspaceType } from '../platforms/chatworkspace.ts';
+import { communityChatType } from '../platforms/communitychat.ts';
+import { httpType } from '../platforms/http.ts';
+import { incidentManagerType } from '../platforms/incidentmanager.ts';
+import { issueTrackerType } from '../platforms/issuetracker.ts';
+import { manualType } from '../platforms/manual.ts';
+import { repoHostType } from '../platforms/repohost.ts';
+import { repoHostBType } from '../platforms/repohostb.ts';
+import { repoHostCType } from '../platforms/repohostc.ts';
+import { scheduleType } from '../platforms/schedule.ts';
+import { teamChatType } from '../platforms/teamchat.ts';
 import type { TriggerType } from './trigger-type.ts';
 
 const types = {

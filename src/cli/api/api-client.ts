@@ -3,7 +3,7 @@
 
 import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
-import { SseParser } from '../../../actors/upstream/sse/sse-parser.ts';
+import { SseParser } from '../../../actors/mcp/links/sse/sse-parser.ts';
 import { openProvenConnection, type ProvenConnection } from './proven-connection.ts';
 
 export interface Target {

@@ -1,6 +1,6 @@
 // --check: says what is wrong with a configuration, or what it would serve, and starts nothing.
 
-import { Redactor } from '../../../actors/redact.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import { resourceFolders } from '../../../config/gateway-file/resource-folders.ts';
 import { loadTarget } from '../../../config/load-config.ts';

@@ -2,7 +2,7 @@
 // -f it goes on until somebody ends it.
 
 import { InvalidArgumentError, Option } from 'commander';
-import { levelNamed, lineLevels } from '../../../actors/server/lines/line-level.ts';
+import { levelNamed, lineLevels } from '../../../actors/mcp/servers/lines/line-level.ts';
 import type { logRecord } from '../../http/api/log-stream.ts';
 import { ApiClient, ApiProblem, type ApiResponse } from '../api/api-client.ts';
 import {

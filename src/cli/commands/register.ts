@@ -6,8 +6,8 @@ import {
   menuAccounts,
   registerMenu,
 } from '../../../actors/automation/operator/register-menus.ts';
-import { Redactor } from '../../../actors/redact.ts';
-import { makeAdapters } from '../../../actors/sources/adapters.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
+import { makeAdapters } from '../../../actors/platforms/adapters.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import { ConfigError, hasError } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';

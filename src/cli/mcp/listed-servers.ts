@@ -1,7 +1,7 @@
 // What the gateway itself knows of its servers, for lists at its MCP address: whose an item is, and why something is not there. All of it
 // is besides: where the HTTP API says nothing, a list is a list all the same.
 
-import { MergedNames } from '../../../actors/client/aggregate/tool-names.ts';
+import { MergedNames } from '../../../actors/mcp/clients/aggregate/tool-names.ts';
 import type { ServerDetails, ServerList } from '../api/api-responses.ts';
 import { pathOf } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';

@@ -1,7 +1,7 @@
 // Selects a server's items from a list. A server address lists the server's own names; a profile address lists names as in
 // /mcp, for all its servers.
 
-import { MergedNames } from '../../../actors/client/aggregate/tool-names.ts';
+import { MergedNames } from '../../../actors/mcp/clients/aggregate/tool-names.ts';
 import { UsageError } from '../api/target-options.ts';
 import { printable } from '../views/terminal-text.ts';
 import { serverIds } from './listed-servers.ts';

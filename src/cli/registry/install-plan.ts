@@ -11,7 +11,7 @@ import type {
   RegistryInput,
   RegistryPackage,
   RegistryRemote,
-} from '../../../actors/registry/registry-entry.ts';
+} from '../../../actors/mcp/registry/registry-entry.ts';
 import type { EntryToWrite } from '../../../config/catalog/edit-block.ts';
 import {
   anyMachine,

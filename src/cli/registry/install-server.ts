@@ -2,8 +2,8 @@
 // and somebody has to agree: on a terminal by an answer, in a script by --yes.
 
 import { Option } from 'commander';
-import { Registry } from '../../../actors/registry/registry.ts';
-import type { RegistryEntry } from '../../../actors/registry/registry-entry.ts';
+import { Registry } from '../../../actors/mcp/registry/registry.ts';
+import type { RegistryEntry } from '../../../actors/mcp/registry/registry-entry.ts';
 import { type EntryToWrite, linesOf } from '../../../config/catalog/edit-block.ts';
 import { ApiProblem } from '../api/api-client.ts';
 import { UsageError } from '../api/target-options.ts';

@@ -2,7 +2,7 @@
 //
 // RGP2  identifiers and versions are those of packages: none of them is an option of the program that runs it, and none means anything to a shell.
 
-import type { RegistryPackage } from '../../../actors/registry/registry-entry.ts';
+import type { RegistryPackage } from '../../../actors/mcp/registry/registry-entry.ts';
 
 /** What is known of the machine that a command is written for. */
 export interface InstallingMachine {

@@ -3,7 +3,7 @@
 
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import type { RegistryInput } from '../../../actors/registry/registry-entry.ts';
+import type { RegistryInput } from '../../../actors/mcp/registry/registry-entry.ts';
 import { isCredentialName } from '../../../config/credentials/credential-names.ts';
 import { isReference } from '../../../config/reader/references.ts';
 

@@ -1,8 +1,8 @@
 // `search`: what a registry has.
 
 import { InvalidArgumentError } from 'commander';
-import { Registry, RegistryError } from '../../../actors/registry/registry.ts';
-import type { RegistryEntry } from '../../../actors/registry/registry-entry.ts';
+import { Registry, RegistryError } from '../../../actors/mcp/registry/registry.ts';
+import type { RegistryEntry } from '../../../actors/mcp/registry/registry-entry.ts';
 import { ApiProblem } from '../api/api-client.ts';
 import { exitHelp } from '../catalog/catalog-options.ts';
 import { findRegistry } from '../catalog/catalog-place.ts';

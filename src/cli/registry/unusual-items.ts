@@ -3,7 +3,7 @@
 //
 // UNI1  items are read from the values to write, never from the entry: templates, defaults and answers cannot hide an item.
 
-import type { RegistryPackage } from '../../../actors/registry/registry-entry.ts';
+import type { RegistryPackage } from '../../../actors/mcp/registry/registry-entry.ts';
 import { otherWords } from './harmless-options.ts';
 import { imageOf } from './package-command.ts';
 import { riskOfAddress } from './risky-addresses.ts';

@@ -4,8 +4,8 @@
 // MVC1  one that is interrupted or fails says so in one line, which has no secret in it, and has moved nothing.
 
 import { join } from 'node:path';
-import { GatewayError } from '../../../actors/errors.ts';
-import { Redactor } from '../../../actors/redact.ts';
+import { GatewayError } from '../../../actors/base/errors/errors.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
 import { acquireStateLock } from '../../../actors/state/state-lock.ts';
 import { MoveRefusedError } from '../../../actors/store/moved/move-errors.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';

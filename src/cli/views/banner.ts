@@ -2,7 +2,7 @@
 
 import type { ShownTrigger } from '../../../actors/automation/operator/operator.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import type { ManagedServer } from '../../../actors/server/managed-server.ts';
+import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
 import { urlOf } from '../../../config/gateway-file/listen-addr.ts';
 import { counted } from './figures.ts';
 import { printable } from './terminal-text.ts';

@@ -1,6 +1,6 @@
 // What `runs` prints for people: the list, one run with its steps, what was done with one.
 
-import type { RunState } from '../../../actors/runs/run-state.ts';
+import type { RunState } from '../../../actors/agents/runs/run-state.ts';
 import type { RunDetails, RunList, RunRecord, StepRecord } from '../api/api-responses.ts';
 import { counted, latency } from './figures.ts';
 import type { Paint, Style } from './paint.ts';

@@ -1,7 +1,7 @@
 // The JSON of GET /approvals. Times are ISO 8601.
 
-import type { Person } from '../../../actors/approvals/approval-record.ts';
-import type { ShownApproval } from '../../../actors/approvals/operator-approvals.ts';
+import type { Person } from '../../../actors/agents/approvals/approval-record.ts';
+import type { ShownApproval } from '../../../actors/agents/approvals/operator-approvals.ts';
 
 const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
 

@@ -1,7 +1,11 @@
 // The routes of approvals: /approvals. A decision that is not taken is answered with how the approval stands.
 
-import { approvalFilter, askedDecision, nameOfPlace } from '../../../actors/approvals/approval-query.ts';
-import type { Verdict } from '../../../actors/approvals/decision-action.ts';
+import {
+  approvalFilter,
+  askedDecision,
+  nameOfPlace,
+} from '../../../actors/agents/approvals/approval-query.ts';
+import type { Verdict } from '../../../actors/events/decision-action.ts';
 import { statusOf } from '../status.ts';
 import { approvalRecord } from './approval-records.ts';
 import { ANSWERED, type AutomationRoute } from './automation-route.ts';

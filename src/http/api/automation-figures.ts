@@ -3,10 +3,10 @@
 // AG1  at most one query of these runs in the store at a time, however many callers ask, and each caller has a deadline of its
 //      own: a slow disk must not block the statistics that show it (A8).
 
+import type { AgentCounts } from '../../../actors/agents/runs/agent-counters.ts';
 import type { Automation } from '../../../actors/automation/automation.ts';
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
-import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
-import type { AgentCounts } from '../../../actors/runs/agent-counters.ts';
+import type { QueueStats } from '../../../actors/events/inbox/work-queue.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
 import { statsTogether } from './queue-sum.ts';

@@ -4,9 +4,9 @@
 import type { RunResult, TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { TriggerDetails } from '../../../actors/automation/operator/trigger-details.ts';
 import type { TriggerCounts } from '../../../actors/automation/triggers/trigger-counters.ts';
-import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
-import type { CircuitStatus } from '../../../actors/outbound/circuits.ts';
-import type { OutboundLimits } from '../../../actors/outbound/limits.ts';
+import type { CircuitStatus } from '../../../actors/events/outbox/circuits.ts';
+import type { OutboundLimits } from '../../../actors/events/outbox/limits.ts';
+import type { ConnectionStatus } from '../../../actors/platforms/connections/shared-connection.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
 import type { Binding } from '../../../config/resources/triggers/trigger.ts';

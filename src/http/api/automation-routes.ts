@@ -5,7 +5,7 @@ import { deliveryFilter } from '../../../actors/automation/operator/delivery-que
 import { manualRun } from '../../../actors/automation/operator/manual-run.ts';
 import type { Operator } from '../../../actors/automation/operator/operator.ts';
 import { proactiveMessage } from '../../../actors/automation/operator/proactive-message.ts';
-import { InvalidQueryError } from '../../../actors/errors.ts';
+import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyHandler } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';

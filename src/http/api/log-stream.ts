@@ -2,15 +2,15 @@
 //
 // LGS1 (A8)  at most 32 watch at a time. For one that does not read 1,000 lines wait; then its stream ends with a word.
 
-import { OverloadedError } from '../../../actors/errors.ts';
-import { instant, oneOf, queryValues, wholeNumber } from '../../../actors/query-values.ts';
-import { levelNamed, lineLevels } from '../../../actors/server/lines/line-level.ts';
+import { OverloadedError } from '../../../actors/base/errors/errors.ts';
+import { instant, oneOf, queryValues, wholeNumber } from '../../../actors/base/errors/query-values.ts';
+import { levelNamed, lineLevels } from '../../../actors/mcp/servers/lines/line-level.ts';
 import {
   isWanted,
   type LineQuery,
   type LineWatcher,
   type ServerLine,
-} from '../../../actors/server/lines/recent-lines.ts';
+} from '../../../actors/mcp/servers/lines/recent-lines.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { RouteContext } from '../route-context.ts';

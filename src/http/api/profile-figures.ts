@@ -1,7 +1,7 @@
 // The figures of profiles in GET /stats; nothing where there are none.
 
-import { countsByProfile } from '../../../actors/client/profiles/profile-clients.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import { countsByProfile } from '../../../actors/mcp/clients/profiles/profile-clients.ts';
 
 export interface ProfileStats {
   /** Ids of those that belong to it. */

@@ -1,8 +1,8 @@
 // The JSON of GET /servers and GET /stats about a server. Times are ISO 8601, durations seconds.
 
-import { cutMessages } from '../../../actors/server/lists/bounded-list.ts';
-import type { ListKind } from '../../../actors/server/lists/lists.ts';
-import type { ManagedServer } from '../../../actors/server/managed-server.ts';
+import { cutMessages } from '../../../actors/mcp/servers/lists/bounded-list.ts';
+import type { ListKind } from '../../../actors/mcp/servers/lists/lists.ts';
+import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
 
 /** Lines; under session isolation a server is many processes. */
 const MAX_STDERR = 100;

@@ -1,13 +1,13 @@
 // The JSON of GET /runs, and of what an agent was asked. Times are ISO 8601; what is measured of steps is milliseconds.
 
-import type { RunParts } from '../../../actors/runs/parts-of-run.ts';
-import { conversationOf } from '../../../actors/runs/run-conversation.ts';
-import type { RunMember } from '../../../actors/runs/run-members.ts';
-import type { RunNode } from '../../../actors/runs/run-nodes.ts';
-import { waitsFor } from '../../../actors/runs/run-state.ts';
-import type { RawStep, StepPage } from '../../../actors/runs/runs.ts';
-import type { RunAnswer, ShownRun } from '../../../actors/runs/shown-run.ts';
-import type { ShownStep } from '../../../actors/runs/step-for-people.ts';
+import type { RunParts } from '../../../actors/agents/runs/parts-of-run.ts';
+import { conversationOf } from '../../../actors/agents/runs/run-conversation.ts';
+import type { RunMember } from '../../../actors/agents/runs/run-members.ts';
+import type { RunNode } from '../../../actors/agents/runs/run-nodes.ts';
+import { waitsFor } from '../../../actors/agents/runs/run-state.ts';
+import type { RawStep, StepPage } from '../../../actors/agents/runs/runs.ts';
+import type { RunAnswer, ShownRun } from '../../../actors/agents/runs/shown-run.ts';
+import type { ShownStep } from '../../../actors/agents/runs/step-for-people.ts';
 
 const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
 

@@ -1,7 +1,7 @@
 // The routes of runs, and of agents, fleets and flows that are asked without a trigger: /runs, /agents/:name/runs.
 
-import { runFilter, runRequest, stepsQuery } from '../../../actors/runs/run-query.ts';
-import type { RunState } from '../../../actors/runs/run-state.ts';
+import { runFilter, runRequest, stepsQuery } from '../../../actors/agents/runs/run-query.ts';
+import type { RunState } from '../../../actors/agents/runs/run-state.ts';
 import { type TargetKind, targetKinds } from '../../../config/resources/triggers/target.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import { ANSWERED, type Answering, type ApiHost, type AutomationRoute } from './automation-route.ts';

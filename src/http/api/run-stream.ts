@@ -3,8 +3,8 @@
 //
 // RST1  nothing is read or kept for a client that does not take what it was told.
 
-import { StoppedError } from '../../../actors/errors.ts';
-import type { RunEvent, RunReader, RunWatch } from '../../../actors/runs/run-watch.ts';
+import type { RunEvent, RunReader, RunWatch } from '../../../actors/agents/runs/run-watch.ts';
+import { StoppedError } from '../../../actors/base/errors/errors.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { Heartbeat } from '../mcp/heartbeat.ts';

@@ -4,11 +4,11 @@
 // needs no room.
 //
 // BB1 (A8)  all of them together hold no more than the budget, in memory as it is (body-pieces.ts).
-// BB2 (A6)  one address gets half of it at most (actors/budget.ts). Of IPv6 the first 64 bits are one, since who has any of
+// BB2 (A6)  one address gets half of it at most (actors/base/bounds/budget.ts). Of IPv6 the first 64 bits are one, since who has any of
 //           those addresses has them all. The address is that of the socket: behind a proxy all senders are one.
 // BB3       what was taken is given back when the body is whole, refused or gone.
 
-import { Budget, Share } from '../../../actors/budget.ts';
+import { Budget, Share } from '../../../actors/base/bounds/budget.ts';
 
 /** Six of the largest find room at once although an address gets half only. */
 const LARGEST = 12;

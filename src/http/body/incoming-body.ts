@@ -5,7 +5,7 @@
 // An answer given while the body is still coming is held until it is in: closing a socket with unread bytes makes
 // the system send a reset, and the client would lose the answer. The wait ends after LINGER_MS.
 
-import type { Deadlines, Waiting } from '../../../actors/deadlines.ts';
+import type { Deadlines, Waiting } from '../../../actors/base/time/deadlines.ts';
 import { type BodyProblem, type HttpRequest, LINGER_MS } from '../listener/seam.ts';
 import type { Allowance, BodyBudget } from './body-budget.ts';
 import { BodyPieces } from './body-pieces.ts';

@@ -4,7 +4,7 @@
 // BL1  everything in it is taken from the budget of all readers (readers.ts), until the client has it.
 // BL2  taking from it costs the same however much there is.
 
-import { SHARED_FROM } from '../../../actors/held-bytes.ts';
+import { SHARED_FROM } from '../../../actors/base/bounds/held-bytes.ts';
 import type { Reader, Readers } from './readers.ts';
 
 const MIN_BLOCK_BYTES = 1_024;

@@ -2,7 +2,7 @@
 // A refused address is told in the same words by both, naming the address and what to do.
 
 import { createServer } from 'node:net';
-import { AlreadyHeldError } from '../../../actors/errors.ts';
+import { AlreadyHeldError } from '../../../actors/base/errors/errors.ts';
 import { listenNode } from './node-listener.ts';
 import { portHolder } from './port-holder.ts';
 import type { Listener, ListenerOptions } from './seam.ts';

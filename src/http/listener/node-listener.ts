@@ -9,7 +9,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
-import { Deadlines } from '../../../actors/deadlines.ts';
+import { Deadlines } from '../../../actors/base/time/deadlines.ts';
 import { BodyBudget } from '../body/body-budget.ts';
 import type { IncomingBody } from '../body/incoming-body.ts';
 import { refuse, reportFault, serve } from '../serve.ts';

@@ -1,14 +1,14 @@
 // Bounds what waits for slow readers: clients that read slower than is written to them. The bound is over all together;
 // when it is reached those that have read nothing for a while are cut off, and where there are none no more is taken.
 //
-// RD1 (A8)  what waits is never more than `total`; a message that waits for many counts once (actors/held-bytes.ts).
+// RD1 (A8)  what waits is never more than `total`; a message that waits for many counts once (actors/base/bounds/held-bytes.ts).
 // RD2 (A6)  whoever reads is never cut off for what others leave lying: who has been seen reading for a second is cut off after
 //           a second in which it reads nothing, and who has not after a quarter of one, longer than a way there and back.
 // RD3 (A6)  who comes finds room where all that is in the way has been left lying for so long.
 
-import { Share } from '../../../actors/budget.ts';
-import { HeldBytes } from '../../../actors/held-bytes.ts';
-import { type Linked, LinkedList } from '../../../actors/linked-list.ts';
+import { Share } from '../../../actors/base/bounds/budget.ts';
+import { HeldBytes } from '../../../actors/base/bounds/held-bytes.ts';
+import { type Linked, LinkedList } from '../../../actors/base/bounds/linked-list.ts';
 
 /** The bytes that may wait for all clients together, or four of the largest messages. */
 const MIN_WAITING_BYTES = 128 * 1024 * 1024;

@@ -13,7 +13,7 @@
 // What is left is a body that is not the one that was sent: HttpRequest.isBodyExact says so.
 
 import type { HttpResponse } from 'uWebSockets.js';
-import { Deadlines } from '../../../actors/deadlines.ts';
+import { Deadlines } from '../../../actors/base/time/deadlines.ts';
 import type { IncomingBody } from '../body/incoming-body.ts';
 import { LINGER_MS } from './seam.ts';
 import type { UwsReply } from './uws-reply.ts';

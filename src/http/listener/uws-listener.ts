@@ -4,7 +4,7 @@
 // bytes beyond ASCII off both ends of a header's value, as if they were blanks; what it makes of chunks, see uws-chunks.ts.
 
 import type { HttpResponse, HttpRequest as RawRequest, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
-import { Deadlines } from '../../../actors/deadlines.ts';
+import { Deadlines } from '../../../actors/base/time/deadlines.ts';
 import { BodyBudget } from '../body/body-budget.ts';
 import type { IncomingBody } from '../body/incoming-body.ts';
 import { refuse, reportFault, serve } from '../serve.ts';

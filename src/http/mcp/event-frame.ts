@@ -1,8 +1,8 @@
 // Writes one server-sent event. A message is one line, so that it needs one data field. A large one is written as it is,
 // between its head and its end, so that its bytes are shared with other readers.
 
-import { SHARED_FROM } from '../../../actors/held-bytes.ts';
-import { isInPieces, type Message } from '../../../actors/jsonrpc/span.ts';
+import { SHARED_FROM } from '../../../actors/base/bounds/held-bytes.ts';
+import { isInPieces, type Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import type { HttpStream } from '../listener/seam.ts';
 
 const TAIL = Buffer.from('\n\n');

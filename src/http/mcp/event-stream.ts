@@ -6,9 +6,9 @@
 // EV2  a reader that takes nothing is cut off at MAX_BUFFERED bytes, or when there is no room for it (readers.ts); it may
 //     come back and ask for the rest.
 
-import { eventId } from '../../../actors/client/sessions/replay-ring.ts';
-import type { ClientSession } from '../../../actors/client/sessions/session.ts';
-import type { Message } from '../../../actors/jsonrpc/span.ts';
+import { eventId } from '../../../actors/mcp/clients/sessions/replay-ring.ts';
+import type { ClientSession } from '../../../actors/mcp/clients/sessions/session.ts';
+import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import { writeEvent } from './event-frame.ts';
 import type { ExchangeContext } from './exchange-context.ts';

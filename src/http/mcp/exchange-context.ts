@@ -4,11 +4,11 @@
 // EXC1  MCP addresses return every error as a JSON-RPC message, and answer an accepted request with status 200. Python clients
 //       on SDK 1.x close the session on other statuses except 404 and do not read the body.
 
-import { GatewayError, OverloadedError, StoppedError } from '../../../actors/errors.ts';
-import { errorMessage } from '../../../actors/jsonrpc/compose.ts';
-import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
-import type { Message } from '../../../actors/jsonrpc/span.ts';
-import { anonymous, type Principal } from '../../../actors/principal.ts';
+import { GatewayError, OverloadedError, StoppedError } from '../../../actors/base/errors/errors.ts';
+import { anonymous, type Principal } from '../../../actors/identity/principal.ts';
+import { errorMessage } from '../../../actors/mcp/jsonrpc/compose.ts';
+import { RpcFault, rpcCodes } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
+import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import type { BodyProblem, HeaderList, HttpReply, HttpRequest } from '../listener/seam.ts';
 import { reasonPhrase, refusalCode, statusOf, statusOfFault } from '../status.ts';
 import { requestIdOf, traceparentOf } from './trace.ts';

@@ -1,7 +1,7 @@
 // One timer for all open answers: a comment every 15 s keeps proxies from closing quiet streams, and an answer that
 // is still waited for after a few seconds becomes a stream, for the same reason.
 
-import { type Linked, LinkedList } from '../../../actors/linked-list.ts';
+import { type Linked, LinkedList } from '../../../actors/base/bounds/linked-list.ts';
 
 const TICK_MS = 1_000;
 const BEAT_TICKS = 15;

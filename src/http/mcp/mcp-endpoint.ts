@@ -2,17 +2,17 @@
 // by modern-endpoint.ts. This file serves the revisions with sessions: POST takes messages, GET opens the stream for messages
 // that belong to no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
 
-import { isModern, readCaller } from '../../../actors/client/eras/modern-caller.ts';
-import { unknownState } from '../../../actors/client/eras/suspended-calls.ts';
-import { type Endpoint, profileAt, serverAt } from '../../../actors/client/profiles/profile.ts';
-import { parseEventId } from '../../../actors/client/sessions/replay-ring.ts';
-import type { ClientSession } from '../../../actors/client/sessions/session.ts';
-import { GatewayError } from '../../../actors/errors.ts';
-import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
-import { modernVersion } from '../../../actors/jsonrpc/modern-meta.ts';
-import { readClientMessage } from '../../../actors/jsonrpc/read-message.ts';
-import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
-import { isSessionVersion, sessionVersions } from '../../../actors/server/cache/server-description.ts';
+import { GatewayError } from '../../../actors/base/errors/errors.ts';
+import { isModern, readCaller } from '../../../actors/mcp/clients/eras/modern-caller.ts';
+import { unknownState } from '../../../actors/mcp/clients/eras/suspended-calls.ts';
+import { type Endpoint, profileAt, serverAt } from '../../../actors/mcp/clients/profiles/profile.ts';
+import { parseEventId } from '../../../actors/mcp/clients/sessions/replay-ring.ts';
+import type { ClientSession } from '../../../actors/mcp/clients/sessions/session.ts';
+import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
+import { modernVersion } from '../../../actors/mcp/jsonrpc/modern-meta.ts';
+import { readClientMessage } from '../../../actors/mcp/jsonrpc/read-message.ts';
+import { RpcFault, rpcCodes } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
+import { isSessionVersion, sessionVersions } from '../../../actors/mcp/servers/cache/server-description.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';

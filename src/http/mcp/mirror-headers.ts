@@ -3,10 +3,10 @@
 // (2026-07-28, Streamable HTTP, "Server Validation").
 
 import { isUtf8 } from 'node:buffer';
-import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
-import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
-import { annotatedArguments } from '../../../actors/upstream/streamable-http/param-headers.ts';
-import { argumentsOf, nameOf } from '../../../actors/upstream/streamable-http/request-metadata.ts';
+import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
+import { RpcFault, rpcCodes } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
+import { annotatedArguments } from '../../../actors/mcp/links/streamable-http/param-headers.ts';
+import { argumentsOf, nameOf } from '../../../actors/mcp/links/streamable-http/request-metadata.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

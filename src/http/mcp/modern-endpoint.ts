@@ -1,11 +1,11 @@
 // Serves POST of a message of the modern era (2026-07-28): its body holds protocol version, client and capabilities, and the
 // headers repeat parts of it, which must agree. There is no session; GET and DELETE do not exist.
 
-import { type Endpoint, profileAt, serverAt } from '../../../actors/client/profiles/profile.ts';
-import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
-import { metaKeys, modernVersion } from '../../../actors/jsonrpc/modern-meta.ts';
-import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
-import { nameOf } from '../../../actors/upstream/streamable-http/request-metadata.ts';
+import { type Endpoint, profileAt, serverAt } from '../../../actors/mcp/clients/profiles/profile.ts';
+import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
+import { metaKeys, modernVersion } from '../../../actors/mcp/jsonrpc/modern-meta.ts';
+import { RpcFault, rpcCodes } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
+import { nameOf } from '../../../actors/mcp/links/streamable-http/request-metadata.ts';
 import type { RouteContext } from '../route-context.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import { checkMirrorHeaders, checkParamHeaders, repeatsName } from './mirror-headers.ts';

@@ -1,10 +1,10 @@
 // The answer to a POST that carries a request of a session. Its form is decided by the first message that comes:
 // the answer itself makes it plain JSON, anything else a stream of events (Streamable HTTP, "Sending Messages").
 
-import type { Outlet } from '../../../actors/client/outlet.ts';
-import type { ClientSession } from '../../../actors/client/sessions/session.ts';
-import type { GatewayError } from '../../../actors/errors.ts';
-import type { Message } from '../../../actors/jsonrpc/span.ts';
+import type { GatewayError } from '../../../actors/base/errors/errors.ts';
+import type { Outlet } from '../../../actors/mcp/clients/outlet.ts';
+import type { ClientSession } from '../../../actors/mcp/clients/sessions/session.ts';
+import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import { statusOf } from '../status.ts';
 import { EventStream } from './event-stream.ts';
 import { type ExchangeContext, retryAfter } from './exchange-context.ts';

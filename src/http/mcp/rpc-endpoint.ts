@@ -1,11 +1,11 @@
 // Serves POST /rpc: one JSON-RPC message to the server named by the header X-MCP-Server. There is no session and no stream: the
 // answer is JSON, and other messages of the server are dropped.
 
-import { isModern } from '../../../actors/client/eras/modern-caller.ts';
-import { GatewayError, StoppedError } from '../../../actors/errors.ts';
-import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
-import { readClientMessage } from '../../../actors/jsonrpc/read-message.ts';
-import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
+import { GatewayError, StoppedError } from '../../../actors/base/errors/errors.ts';
+import { isModern } from '../../../actors/mcp/clients/eras/modern-caller.ts';
+import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../../actors/mcp/jsonrpc/read-message.ts';
+import { RpcFault, rpcCodes } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';

@@ -3,9 +3,9 @@
 // said (2026-07-28, Streamable HTTP). A stream cannot be taken up again, so its events have no ids; a client that
 // closes it wants no answer any more.
 
-import type { Outlet } from '../../../actors/client/outlet.ts';
-import type { GatewayError } from '../../../actors/errors.ts';
-import type { Message } from '../../../actors/jsonrpc/span.ts';
+import type { GatewayError } from '../../../actors/base/errors/errors.ts';
+import type { Outlet } from '../../../actors/mcp/clients/outlet.ts';
+import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import { statusOfCode } from '../status.ts';
 import { writeEvent } from './event-frame.ts';

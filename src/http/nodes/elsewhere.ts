@@ -1,6 +1,6 @@
 // What the routes know of other nodes: that one of them may have what is asked for. Without a cluster there is nothing of the kind.
 
-import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
+import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 
 export interface Asked {

@@ -4,10 +4,14 @@
 // FW2 (A8)  of an answer no more is kept here than COLLECTED_BYTES, or what its client is behind: its owner waits for the client.
 // FW3       a client that goes is seen by the owner as if it had been connected there.
 
+import {
+  ConnectionLostError,
+  type GatewayError,
+  UnavailableError,
+} from '../../../actors/base/errors/errors.ts';
 import { nodeHeaders } from '../../../actors/cluster/node-ways.ts';
-import { ConnectionLostError, type GatewayError, UnavailableError } from '../../../actors/errors.ts';
-import type { ConnectionUser, HttpConnection } from '../../../actors/upstream/http/http-connection.ts';
-import type { ResponseHead } from '../../../actors/upstream/http/response-head.ts';
+import type { ConnectionUser, HttpConnection } from '../../../actors/mcp/links/http/http-connection.ts';
+import type { ResponseHead } from '../../../actors/mcp/links/http/response-head.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import type { Asked } from './elsewhere.ts';
 import { answerHeaders } from './forwarded-head.ts';

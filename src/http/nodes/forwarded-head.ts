@@ -5,7 +5,7 @@
 // The operator token is not forwarded; the receiving node sends `x-node-operator` instead.
 
 import { NODE_HEADER_PREFIX, type NodeWay, nodeHeaders } from '../../../actors/cluster/node-ways.ts';
-import type { ResponseHead } from '../../../actors/upstream/http/response-head.ts';
+import type { ResponseHead } from '../../../actors/mcp/links/http/response-head.ts';
 import type { HeaderList } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 

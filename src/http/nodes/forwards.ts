@@ -1,15 +1,15 @@
 // Passes requests on to the node that has what they ask for: a session, or a call that waits for its client.
 //
 // FWS1 (A8)  what is passed on is bounded over all: requests and their bytes, and streams that are listened to; one node alone gets
-//            half of each (actors/budget.ts). What is too much is refused with OverloadedError.
+//            half of each (actors/base/bounds/budget.ts). What is too much is refused with OverloadedError.
 // FWS2       what came from a node is never passed on again.
 // FWS3       a node that stops takes nothing that begins; what belongs to calls under way it still gets.
 
-import { Budget } from '../../../actors/budget.ts';
+import { Budget } from '../../../actors/base/bounds/budget.ts';
+import { OverloadedError } from '../../../actors/base/errors/errors.ts';
 import type { ClusterPart } from '../../../actors/cluster/cluster-part.ts';
 import type { Reach } from '../../../actors/cluster/reach.ts';
-import { OverloadedError } from '../../../actors/errors.ts';
-import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
+import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import type { Asked, Elsewhere } from './elsewhere.ts';
 import { Forward } from './forward.ts';

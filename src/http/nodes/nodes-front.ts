@@ -5,13 +5,13 @@
 // NF2  what a node may pass on is what clients ask of sessions, servers and calls; no other route is there.
 
 import { setTimeout as elapse } from 'node:timers/promises';
+import { forgetOldest } from '../../../actors/base/bounds/forget-oldest.ts';
+import { InternalError, StoppedError } from '../../../actors/base/errors/errors.ts';
 import { type NodeRefusal, nodeHeaders } from '../../../actors/cluster/node-ways.ts';
 import type { Reach } from '../../../actors/cluster/reach.ts';
-import { InternalError, StoppedError } from '../../../actors/errors.ts';
-import { forgetOldest } from '../../../actors/forget-oldest.ts';
 import type { Part } from '../../../actors/gateway/life.ts';
-import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
-import { operator } from '../../../actors/principal.ts';
+import { operator } from '../../../actors/identity/principal.ts';
+import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
 import type { Front } from '../front.ts';
 import { JSON_HEADERS, plainError } from '../listener/framing.ts';

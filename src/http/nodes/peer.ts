@@ -1,9 +1,9 @@
 // Another node as this one sees it: the connections to it, and what was passed on to it and has not been answered.
 
-import { Share } from '../../../actors/budget.ts';
-import type { Member } from '../../../actors/cluster/cluster.ts';
+import { Share } from '../../../actors/base/bounds/budget.ts';
 import { type NodeWay, nodeHeaders } from '../../../actors/cluster/node-ways.ts';
-import { ConnectionPool } from '../../../actors/upstream/http/connection-pool.ts';
+import { ConnectionPool } from '../../../actors/mcp/links/http/connection-pool.ts';
+import type { Member } from '../../../actors/store/membership.ts';
 import type { Forward } from './forward.ts';
 import { isRefusedProof } from './refused-proof.ts';
 

@@ -7,10 +7,10 @@
 // PRS3  whoever greets is known here before it is answered, as long as it is a member: it has clients as soon as it has its answers.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import type { Cluster, Member } from '../../../actors/cluster/cluster.ts';
+import { NodeRefusedError } from '../../../actors/base/errors/errors.ts';
+import type { Log } from '../../../actors/base/errors/log.ts';
 import type { NodeWays } from '../../../actors/cluster/node-ways.ts';
-import { NodeRefusedError } from '../../../actors/errors.ts';
-import type { Log } from '../../../actors/log.ts';
+import type { Cluster, Member } from '../../../actors/store/membership.ts';
 import { Peer } from './peer.ts';
 
 /** A greeting at the start is waited for so long. */

@@ -3,7 +3,7 @@
 //
 // AN1 (A9)  a key is shown redacted, and cut. Where that has taken something away a number keeps two of them apart.
 
-import type { Redactor } from '../../../actors/redact.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
 
 const MAX_KEY = 120;
 

@@ -1,7 +1,7 @@
 // The numbers of a server, as the feed tells them.
 
-import type { Redactor } from '../../../actors/redact.ts';
-import type { ManagedServer } from '../../../actors/server/managed-server.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
 import { serverStats } from '../../http/api/records.ts';
 import type { ServerNumbers } from '../wire/feed-wire.ts';
 import { ChangedRows } from './changed-rows.ts';

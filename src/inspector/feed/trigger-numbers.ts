@@ -2,10 +2,10 @@
 // inspector shows them. What came from outside is redacted and cut (A9).
 
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
-import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
-import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
-import type { CircuitStatus } from '../../../actors/outbound/circuits.ts';
-import type { Redactor } from '../../../actors/redact.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { QueueStats } from '../../../actors/events/inbox/work-queue.ts';
+import type { CircuitStatus } from '../../../actors/events/outbox/circuits.ts';
+import type { ConnectionStatus } from '../../../actors/platforms/connections/shared-connection.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { AutomationFigures } from '../../http/api/automation-figures.ts';
 import type {

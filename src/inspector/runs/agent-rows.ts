@@ -1,9 +1,9 @@
 // The agents as the inspector shows them: what they have done since the start, and the servers that they take tools from.
 
-import type { SupervisedServers } from '../../../actors/gateway/supervised-servers.ts';
-import type { Redactor } from '../../../actors/redact.ts';
-import type { AgentCounts } from '../../../actors/runs/agent-counters.ts';
-import type { ManagedServer } from '../../../actors/server/managed-server.ts';
+import type { AgentCounts } from '../../../actors/agents/runs/agent-counters.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
+import type { SupervisedServers } from '../../../actors/mcp/servers/supervised-servers.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
 import type { AgentRow, AgentServerRow, DoneFigures } from '../wire/run-wire.ts';
 

@@ -2,12 +2,15 @@
 //
 // APD1  nobody approves here what is not shown whole.
 
-import { approvalFilter, askedDecision } from '../../../actors/approvals/approval-query.ts';
-import type { OperatorApprovals, ShownApproval } from '../../../actors/approvals/operator-approvals.ts';
-import { shownName, wholeRequest } from '../../../actors/approvals/shown-request.ts';
-import { ConflictError, InvalidQueryError } from '../../../actors/errors.ts';
-import type { Principal } from '../../../actors/principal.ts';
-import type { Redactor } from '../../../actors/redact.ts';
+import { approvalFilter, askedDecision } from '../../../actors/agents/approvals/approval-query.ts';
+import type {
+  OperatorApprovals,
+  ShownApproval,
+} from '../../../actors/agents/approvals/operator-approvals.ts';
+import { shownName, wholeRequest } from '../../../actors/agents/approvals/shown-request.ts';
+import { ConflictError, InvalidQueryError } from '../../../actors/base/errors/errors.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { Principal } from '../../../actors/identity/principal.ts';
 import type { ApprovalState } from '../../../actors/store/approval.ts';
 import type { ApprovalList, ApprovalRow } from '../wire/run-wire.ts';
 

@@ -5,7 +5,7 @@
 
 import type { Automation } from '../../../actors/automation/automation.ts';
 import { deliveryFilter } from '../../../actors/automation/operator/delivery-query.ts';
-import type { Redactor } from '../../../actors/redact.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import { deliveryDetails } from '../../http/api/automation-records.ts';
 import type { DeliveryAnswer, DeliveryList, DeliveryRow, DeliveryShown } from '../wire/delivery-wire.ts';

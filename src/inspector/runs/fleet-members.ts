@@ -1,6 +1,6 @@
 // How far the members of fleets have come in one run, row by row: of the fleet that runs, and of those that nodes of a flow ask.
 
-import type { PlainRow as Row } from '../../../actors/runs/plain-rows.ts';
+import type { PlainRow as Row } from '../../../actors/agents/runs/plain-rows.ts';
 import type { DrawnFleet, MemberRow } from '../wire/run-wire.ts';
 
 const MAX_TEXT = 2_000;

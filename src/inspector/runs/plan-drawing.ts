@@ -1,7 +1,7 @@
 // Fleets and flows as a page draws them, from their definitions as written: variables stand in them by their names, so there is no secret
 // in what is drawn, and the definition that a run began with is read like that of today.
 
-import { type DefinedNode, definedGraph } from '../../../actors/runs/defined-graph.ts';
+import { type DefinedNode, definedGraph } from '../../../actors/agents/runs/defined-graph.ts';
 import type { FlowGraph } from '../../../machines/flow-run/graph.ts';
 import type { DrawnFleet, DrawnGraph } from '../wire/run-wire.ts';
 

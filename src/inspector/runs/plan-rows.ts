@@ -1,7 +1,7 @@
 // The fleets and flows as the inspector shows them: who is in them, and what they have done since the start.
 
-import type { Redactor } from '../../../actors/redact.ts';
-import type { AgentCounts } from '../../../actors/runs/agent-counters.ts';
+import type { AgentCounts } from '../../../actors/agents/runs/agent-counters.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Fleet } from '../../../config/resources/fleets/fleet.ts';
 import type { Flow } from '../../../config/resources/flows/flow.ts';
 import type { DrawnGraph, FleetRow, FlowDrawing, FlowRow } from '../wire/run-wire.ts';

@@ -3,12 +3,12 @@
 //
 // RDK1  at most MAX_VIEWERS pages watch a run at a time: a page that opens streams in a loop must not use up the listener (A8).
 
+import type { AgentCounts } from '../../../actors/agents/runs/agent-counters.ts';
+import { runFilter, stepsQuery } from '../../../actors/agents/runs/run-query.ts';
 import type { Automation } from '../../../actors/automation/automation.ts';
-import { NotFoundError, OverloadedError } from '../../../actors/errors.ts';
+import { NotFoundError, OverloadedError } from '../../../actors/base/errors/errors.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import type { Principal } from '../../../actors/principal.ts';
-import type { AgentCounts } from '../../../actors/runs/agent-counters.ts';
-import { runFilter, stepsQuery } from '../../../actors/runs/run-query.ts';
+import type { Principal } from '../../../actors/identity/principal.ts';
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { HttpStream } from '../../http/listener/seam.ts';
 import type { AgentList, FlowDrawing, RunDetails, RunList, RunStep } from '../wire/run-wire.ts';

@@ -4,10 +4,10 @@
 // RPC1  texts are redacted and cut before anything keeps them. Of a run as much is kept as its plan has nodes and members, and of each row
 //       of a part that it was there.
 
-import type { Redactor } from '../../../actors/redact.ts';
-import { redactedJson } from '../../../actors/redacted-json.ts';
-import { plainRow, type PlainRow as Row } from '../../../actors/runs/plain-rows.ts';
-import { RunNodes } from '../../../actors/runs/run-nodes.ts';
+import { plainRow, type PlainRow as Row } from '../../../actors/agents/runs/plain-rows.ts';
+import { RunNodes } from '../../../actors/agents/runs/run-nodes.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
+import { redactedJson } from '../../../actors/base/errors/redacted-json.ts';
 import type { Step } from '../../../actors/store/run.ts';
 import { nodePath } from '../../../machines/flow-run/node-path.ts';
 import type { MemberRow, NodeRow, RunMessage, RunPlan } from '../wire/run-wire.ts';

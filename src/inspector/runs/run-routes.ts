@@ -3,7 +3,7 @@
 
 import type { Automation } from '../../../actors/automation/automation.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import type { Principal } from '../../../actors/principal.ts';
+import type { Principal } from '../../../actors/identity/principal.ts';
 import type { BodyHandler, HttpStream } from '../../http/listener/seam.ts';
 import type { ExchangeContext } from '../../http/mcp/exchange-context.ts';
 import { NOTHING_THERE, securityHeaders, streamHeaders } from '../answer-headers.ts';

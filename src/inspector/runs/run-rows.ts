@@ -1,9 +1,9 @@
 // Runs and their steps as the inspector shows them. What came from outside, from a model or from a tool is redacted and cut (A9).
 
-import type { Redactor } from '../../../actors/redact.ts';
-import { waitsFor } from '../../../actors/runs/run-state.ts';
-import type { ShownRun } from '../../../actors/runs/shown-run.ts';
-import type { ShownStep } from '../../../actors/runs/step-for-people.ts';
+import { waitsFor } from '../../../actors/agents/runs/run-state.ts';
+import type { ShownRun } from '../../../actors/agents/runs/shown-run.ts';
+import type { ShownStep } from '../../../actors/agents/runs/step-for-people.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { RunDetails, RunRow, RunStep } from '../wire/run-wire.ts';
 
 const MAX_NAME = 200;

@@ -4,11 +4,11 @@
 // RVW1  nothing is read or kept for a viewer that does not take what it was told; it goes on with what is newest then.
 // RVW2  of a journal the last MAX_STEPS are told, and of nodes and members how they stand by all of it. A text that is being written is told ten times a second at most, and its beginning only.
 
-import type { Redactor } from '../../../actors/redact.ts';
-import type { RunFeed, RunNews } from '../../../actors/runs/run-feed.ts';
-import { hasEnded } from '../../../actors/runs/run-state.ts';
-import type { Runs } from '../../../actors/runs/runs.ts';
-import { rowOf, SHOWN_TEXT, ShownSteps } from '../../../actors/runs/shown-step.ts';
+import type { RunFeed, RunNews } from '../../../actors/agents/runs/run-feed.ts';
+import { hasEnded } from '../../../actors/agents/runs/run-state.ts';
+import type { Runs } from '../../../actors/agents/runs/runs.ts';
+import { rowOf, SHOWN_TEXT, ShownSteps } from '../../../actors/agents/runs/shown-step.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Store } from '../../../actors/store/store.ts';
 import type { HttpStream } from '../../http/listener/seam.ts';
 import type { RunMessage } from '../wire/run-wire.ts';

@@ -3,9 +3,9 @@
 // SRS1 (A8)  MAX_PARTS parts, MAX_TEXT characters of each and ALL_TEXT of all, MAX_MEDIA of images and sounds. What is left out is told.
 // SRS2       a picture or a sound is of one of the types that a browser shows as such, and its data is Base64 and nothing else.
 
-import type { ToolResult } from '../../../actors/client/in-process-client.ts';
-import type { Redactor } from '../../../actors/redact.ts';
-import { redactedJson } from '../../../actors/redacted-json.ts';
+import type { Redactor } from '../../../actors/base/errors/redact.ts';
+import { redactedJson } from '../../../actors/base/errors/redacted-json.ts';
+import type { ToolResult } from '../../../actors/mcp/clients/in-process-client.ts';
 import type { ShownPart, ShownResult } from '../wire/tool-wire.ts';
 
 const MAX_PARTS = 100;

@@ -4,10 +4,15 @@
 //           second at most, and not to a page that does not take what it was told.
 // TCL2       a call whose page has gone is cancelled at its server.
 
-import type { InProcessClient, ProgressReport } from '../../../actors/client/in-process-client.ts';
-import { GatewayError, InvalidQueryError, OverloadedError, StoppedError } from '../../../actors/errors.ts';
+import {
+  GatewayError,
+  InvalidQueryError,
+  OverloadedError,
+  StoppedError,
+} from '../../../actors/base/errors/errors.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import { RpcFault } from '../../../actors/jsonrpc/rpc-fault.ts';
+import type { InProcessClient, ProgressReport } from '../../../actors/mcp/clients/in-process-client.ts';
+import { RpcFault } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
 import type { HttpStream } from '../../http/listener/seam.ts';
 import type { ExchangeContext } from '../../http/mcp/exchange-context.ts';
 import { streamHeaders } from '../answer-headers.ts';

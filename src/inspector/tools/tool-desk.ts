@@ -1,12 +1,12 @@
 // The tools of a server in the inspector, as far as they are known: nothing is asked of a server to show them. Those that clients
 // may not see (`tools: { allow, deny }`) are not there, as everywhere.
 
-import { NotFoundError } from '../../../actors/errors.ts';
+import { NotFoundError } from '../../../actors/base/errors/errors.ts';
+import { redactedJson } from '../../../actors/base/errors/redacted-json.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import { redactedJson } from '../../../actors/redacted-json.ts';
-import { cutMessages } from '../../../actors/server/lists/bounded-list.ts';
-import { itemJson, type ListItem } from '../../../actors/server/lists/lists.ts';
-import type { ManagedServer } from '../../../actors/server/managed-server.ts';
+import { cutMessages } from '../../../actors/mcp/servers/lists/bounded-list.ts';
+import { itemJson, type ListItem } from '../../../actors/mcp/servers/lists/lists.ts';
+import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
 import type { ToolDetails, ToolList, ToolRow } from '../wire/tool-wire.ts';
 
 const MAX_ROWS = 200;

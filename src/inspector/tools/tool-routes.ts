@@ -78,7 +78,7 @@ export class ToolRoutes {
 
 async function load(gateway: Gateway): Promise<Tools> {
   const [{ InProcessClient }, { ToolCalls }, { ToolDesk }] = await Promise.all([
-    import('../../../actors/client/in-process-client.ts'),
+    import('../../../actors/mcp/clients/in-process-client.ts'),
     import('./tool-call.ts'),
     import('./tool-desk.ts'),
   ]);

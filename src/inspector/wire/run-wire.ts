@@ -1,8 +1,8 @@
 // What goes from the gateway to a page about runs, approvals and agents, for both ends, as feed-wire.ts has it for the rest. Types only.
 // Field names are those of the JSON; times are epoch milliseconds. Texts are redacted and cut before they leave.
 
-import type { RunState } from '../../../actors/runs/run-state.ts';
-import type { ShownStep } from '../../../actors/runs/step-for-people.ts';
+import type { RunState } from '../../../actors/agents/runs/run-state.ts';
+import type { ShownStep } from '../../../actors/agents/runs/step-for-people.ts';
 import type { ApprovalState } from '../../../actors/store/approval.ts';
 
 /** One line of the list of runs. */

@@ -1,9 +1,9 @@
 // A server that writes without end is heard a little in each turn of the event loop, so that others have theirs (A6).
 
 import { afterEach, expect, test } from 'vitest';
-import { Redactor } from '../../../actors/redact.ts';
-import type { LinkEvents } from '../../../actors/upstream/link.ts';
-import { StdioLink } from '../../../actors/upstream/stdio/stdio-link.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { LinkEvents } from '../../../actors/mcp/links/link.ts';
+import { StdioLink } from '../../../actors/mcp/links/stdio/stdio-link.ts';
 import { fixtures } from '../../fixtures/children/recorded-link.ts';
 import { endServers, serve } from '../../fixtures/remote/bad-servers.ts';
 import { initialize, request, until } from '../../fixtures/remote/link-recorder.ts';

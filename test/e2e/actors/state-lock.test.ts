@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { AlreadyHeldError } from '../../../actors/errors.ts';
+import { AlreadyHeldError } from '../../../actors/base/errors/errors.ts';
 import { inStateFolder, StateFolderError } from '../../../actors/state/state-folder-access.ts';
 import { acquireStateLock } from '../../../actors/state/state-lock.ts';
 import { bundled } from '../../fixtures/children/bundled.ts';

@@ -10,12 +10,12 @@ import {
   OverloadedError,
   StartFailedError,
   StoppedError,
-} from '../../../actors/errors.ts';
-import { isInPieces, whole } from '../../../actors/jsonrpc/span.ts';
-import { Redactor } from '../../../actors/redact.ts';
+} from '../../../actors/base/errors/errors.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
+import { isInPieces, whole } from '../../../actors/mcp/jsonrpc/span.ts';
+import { StdioLink, type StdioOptions } from '../../../actors/mcp/links/stdio/stdio-link.ts';
 import { isGroupRunning } from '../../../actors/state/process-group.ts';
 import { identityOf, isAlive } from '../../../actors/state/process-identity.ts';
-import { StdioLink, type StdioOptions } from '../../../actors/upstream/stdio/stdio-link.ts';
 import { fixtures, type Recorded, recordedLink, request } from '../../fixtures/children/recorded-link.ts';
 
 const opened: Recorded[] = [];

@@ -1,9 +1,9 @@
 // The servers of agents, as the files of agents change under runs that use them.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ToolBox } from '../../../actors/agents/tool-box.ts';
+import type { ToolBox } from '../../../actors/agents/model-agent/tool-box.ts';
+import { silentLog } from '../../../actors/base/errors/log.ts';
 import { Gateway } from '../../../actors/gateway/gateway.ts';
-import { silentLog } from '../../../actors/log.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
 import { type Automated, automate } from '../../../src/automate.ts';

@@ -2,7 +2,7 @@
 // said, once, whatever fails on the way.
 
 import { expect, test } from 'vitest';
-import { decisionActionId } from '../../../actors/approvals/decision-action.ts';
+import { decisionActionId } from '../../../actors/events/decision-action.ts';
 import {
   eventually,
   startAgent,

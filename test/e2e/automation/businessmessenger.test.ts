@@ -1,7 +1,7 @@
 // The business messenger with the whole program: messages of its platform come in, an agent answers, and people see it.
 
 import { describe, expect, it } from 'vitest';
-import { decisionActionId } from '../../../actors/approvals/decision-action.ts';
+import { decisionActionId } from '../../../actors/events/decision-action.ts';
 import { eventually, httpAgent, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
 import {
   APP_SECRET,

@@ -1,7 +1,7 @@
 // A gateway and a workspace chat whose events come by HTTP: what only this platform has. What every chat keeps is in every-chat.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decisionActionId } from '../../../actors/approvals/decision-action.ts';
+import { decisionActionId } from '../../../actors/events/decision-action.ts';
 import {
   type AgentProgram,
   eventually,

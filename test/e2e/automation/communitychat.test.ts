@@ -2,7 +2,7 @@
 // others is in every-chat.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decisionActionId } from '../../../actors/approvals/decision-action.ts';
+import { decisionActionId } from '../../../actors/events/decision-action.ts';
 import {
   type AgentProgram,
   eventually,

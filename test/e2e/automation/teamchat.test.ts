@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { decisionActionId } from '../../../actors/approvals/decision-action.ts';
+import { decisionActionId } from '../../../actors/events/decision-action.ts';
 import { eventually } from '../../fixtures/automation/automation.ts';
 import { atRest } from '../../fixtures/automation/killed.ts';
 import { seeded } from '../../fixtures/seeded.ts';

@@ -5,8 +5,8 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { silentLog } from '../../../actors/base/errors/log.ts';
 import { Gateway } from '../../../actors/gateway/gateway.ts';
-import { silentLog } from '../../../actors/log.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import { Front } from '../../../src/http/front.ts';
 import { bothErasOverHttp, bothErasOverStdio } from '../../fixtures/both-eras/start.ts';

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { AlreadyHeldError } from '../../../actors/errors.ts';
+import { AlreadyHeldError } from '../../../actors/base/errors/errors.ts';
 import { listen } from '../../../src/http/listener/listen.ts';
 import { Readers } from '../../../src/http/listener/readers.ts';
 import type {

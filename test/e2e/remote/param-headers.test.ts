@@ -3,7 +3,7 @@
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { hasInvalidAnnotations } from '../../../actors/upstream/streamable-http/param-headers.ts';
+import { hasInvalidAnnotations } from '../../../actors/mcp/links/streamable-http/param-headers.ts';
 import { annotatedSchema, faultySchemas, plainSchemas } from '../../fixtures/remote/annotated-schemas.ts';
 import { answerJson, LocalServer, methodOf, result } from '../../fixtures/remote/local-server.ts';
 import { modernRequest } from '../../fixtures/remote/modern-server.ts';

@@ -21,7 +21,7 @@ function watchLinkTimers(): () => number {
   let count = 0;
   const { setTimeout } = globalThis;
   vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms?: number) => {
-    if (new Error().stack?.includes('/actors/upstream/')) count += 1;
+    if (new Error().stack?.includes('/actors/mcp/links/')) count += 1;
     return setTimeout(run, ms);
   }) as typeof setTimeout);
   return () => count;

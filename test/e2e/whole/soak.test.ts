@@ -14,7 +14,7 @@ let stop = () => {};
 afterAll(() => stop());
 
 test('what must hold does, while everything is used, and everything that can fail fails', async () => {
-  const script = join(root, 'soak', 'run.mjs');
+  const script = join(root, 'test', 'soak', 'run.mjs');
   const args = [script, '--minutes', String(MINUTES), '--seed', SEED];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   stop = () => child.kill('SIGTERM');

@@ -20,13 +20,13 @@ const MAX_BYTES = 1_580_000;
 
 /** What is of use to triggers only; tokens are taken where `auth.jwt` says so. */
 const OF_TRIGGERS =
-  /^(?:rest|actors\/(?:agents|approvals|automation|connections|handlers|inbox|jwt|models|outbound|runs|sources)|config\/resources\/types|node_modules\/(?:@ai-sdk|ai|croner|jose|node-schedule))\/|^config\/resources\/trigger|^machines\/(?:agent-run|trigger|connection|conversation)|^src\/(?:automate|http\/(?:triggers-front|webhook-endpoint|api\/automation))|^actors\/store\/(?:open-store|sqlite)/;
+  /^(?:libs\/rest|actors\/(?:agents|automation|events|identity\/jwt|platforms)|config\/resources\/platforms|node_modules\/(?:@ai-sdk|ai|croner|jose|node-schedule))\/|^config\/resources\/trigger|^machines\/(?:agent-run|trigger|connection|conversation)|^src\/(?:automate|http\/(?:triggers-front|webhook-endpoint|api\/automation))|^actors\/store\/(?:open-store|sqlite)/;
 /** Two lines that tell a token from a key, and a look at the clock before a call is sent. */
-const ALLOWED = new Set(['actors/jwt/bearer-token.ts', 'rest/standstill.ts']);
+const ALLOWED = new Set(['actors/identity/jwt/bearer-token.ts', 'libs/rest/standstill.ts']);
 
 /** What only an agent with a model needs. */
 const OF_MODELS =
-  /^(?:actors\/models|node_modules\/(?:ai|@ai-sdk))\/|^actors\/agents\/(?:model-agent|agent-run)|^machines\/agent-run\/plan/;
+  /^(?:actors\/agents\/models|node_modules\/(?:ai|@ai-sdk))\/|^actors\/agents\/model-agent\/(?:model-agent|agent-run)|^machines\/agent-run\/plan/;
 
 let loaded: readonly string[];
 let loadedWithTriggers: readonly string[];
@@ -86,7 +86,7 @@ it('a gateway with tool servers alone loads no code of triggers', () => {
 
 it('a gateway with triggers and no agent with a model loads no code of models', () => {
   const sources = sourcesIn(loadedWithTriggers);
-  expect(sources).toContain('actors/handlers/late-handler.ts');
+  expect(sources).toContain('actors/agents/handlers/late-handler.ts');
   expect(sources.filter((source) => OF_MODELS.test(source))).toEqual([]);
 });
 

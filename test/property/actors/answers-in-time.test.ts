@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import { type Handler, HandlerError } from '../../../actors/handlers/handler.ts';
+import { type Handler, HandlerError } from '../../../actors/agents/handlers/handler.ts';
 import type { DeliveryState } from '../../../actors/store/delivery.ts';
 import { manualTrigger } from '../../fixtures/automation/triggers.ts';
 import { WaitingChat } from '../../fixtures/automation/waiting-chat.ts';

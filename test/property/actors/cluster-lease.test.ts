@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ClusterLease } from '../../../actors/connections/cluster-lease.ts';
-import type { HeldLease } from '../../../actors/connections/connection-lease.ts';
+import { ClusterLease } from '../../../actors/platforms/connections/cluster-lease.ts';
+import type { HeldLease } from '../../../actors/platforms/connections/connection-lease.ts';
 import { FakeCluster } from '../../fixtures/cluster/fake-cluster.ts';
 
 beforeEach(() => void vi.useFakeTimers());

@@ -3,18 +3,18 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { AgentReply, Handler, Job } from '../../../actors/agents/handlers/handler.ts';
+import type { HandlerContext, Parked } from '../../../actors/agents/handlers/handler-context.ts';
 import type { Routing } from '../../../actors/automation/conversations/routing.ts';
-import { localDeliveryControl } from '../../../actors/automation/operator/delivery-control.ts';
 import { Pauses } from '../../../actors/automation/triggers/pauses.ts';
 import { TriggerCounters } from '../../../actors/automation/triggers/trigger-counters.ts';
 import { workKinds } from '../../../actors/automation/works/work-kinds.ts';
 import { Works } from '../../../actors/automation/works/works.ts';
-import type { AgentReply, Handler, Job } from '../../../actors/handlers/handler.ts';
-import type { HandlerContext, Parked } from '../../../actors/handlers/handler-context.ts';
-import { Dispatcher } from '../../../actors/inbox/dispatcher.ts';
-import { Circuits } from '../../../actors/outbound/circuits.ts';
-import type { Adapter } from '../../../actors/sources/adapter.ts';
-import { manualAdapter } from '../../../actors/sources/manual/manual-adapter.ts';
+import { localDeliveryControl } from '../../../actors/events/inbox/delivery-control.ts';
+import { Dispatcher } from '../../../actors/events/inbox/dispatcher.ts';
+import { Circuits } from '../../../actors/events/outbox/circuits.ts';
+import type { Adapter } from '../../../actors/platforms/adapter.ts';
+import { manualAdapter } from '../../../actors/platforms/manual/adapter.ts';
 import type { NewEvent } from '../../../actors/store/store.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';

@@ -4,7 +4,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Assignment, Outcome } from '../../../actors/inbox/work.ts';
+import type { Assignment, Outcome } from '../../../actors/events/inbox/work.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { NewEvent, Store } from '../../../actors/store/store.ts';
 import { done, FakeWork, failed, newEvent, startInbox, until } from '../../fixtures/automation/inbox.ts';

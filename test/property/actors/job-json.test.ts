@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jobJson } from '../../../actors/handlers/job-json.ts';
+import { jobJson } from '../../../actors/agents/handlers/job-json.ts';
 import { aJob } from '../../fixtures/automation/jobs.ts';
 
 const aText = fc.oneof(

@@ -5,10 +5,10 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { CircuitBreaker } from '../../../actors/server/life/circuit-breaker.ts';
-import { steadyNow } from '../../../actors/steady-clock.ts';
-import { NOTED_EVERY_MS } from '../../../actors/store/sqlite/sqlite-clock.ts';
-import { SqliteEngine } from '../../../actors/store/sqlite/sqlite-engine.ts';
+import { steadyNow } from '../../../actors/base/time/steady-clock.ts';
+import { CircuitBreaker } from '../../../actors/mcp/servers/life/circuit-breaker.ts';
+import { NOTED_EVERY_MS } from '../../../actors/store/sqlite/clock.ts';
+import { SqliteEngine } from '../../../actors/store/sqlite/engine.ts';
 import { storeFolder } from '../../fixtures/store/engine-store.ts';
 import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { type Place, WorkPlaces } from '../../../actors/inbox/work-places.ts';
+import { type Place, WorkPlaces } from '../../../actors/events/inbox/work-places.ts';
 import type { StoredEvent } from '../../../actors/store/store.ts';
 
 const TOTAL = 12;

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { refusalOf } from '../../../rest/address-check.ts';
+import { refusalOf } from '../../../libs/rest/address-check.ts';
 
 const byte = fc.integer({ min: 0, max: 255 });
 const inner = fc.oneof(

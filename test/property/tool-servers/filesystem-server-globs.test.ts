@@ -1,4 +1,4 @@
-// What the filesystem server makes of a glob beside what all globs of paths are (test/property/globs).
+// What the filesystem server makes of a glob beside what all globs of paths are (test/property/libs/globs).
 
 import fc from 'fast-check';
 import picomatch from 'picomatch';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plainJson, without } from '../../../rest/without-secrets.ts';
+import { plainJson, without } from '../../../libs/rest/without-secrets.ts';
 import { nextPageOf } from '../../../tool-servers/repository-host/next-page.ts';
 import {
   redacted,

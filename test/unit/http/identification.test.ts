@@ -1,9 +1,9 @@
 // Who asks, found out at once wherever that can be: only a token that has to be looked at is waited for.
 
 import { expect, test } from 'vitest';
-import { JwtVerifier } from '../../../actors/jwt/jwt-verifier.ts';
-import { KeySet } from '../../../actors/jwt/key-set.ts';
-import { anonymous } from '../../../actors/principal.ts';
+import { JwtVerifier } from '../../../actors/identity/jwt/jwt-verifier.ts';
+import { KeySet } from '../../../actors/identity/jwt/key-set.ts';
+import { anonymous } from '../../../actors/identity/principal.ts';
 import { ApiKey } from '../../../src/http/api-key.ts';
 import { Identification } from '../../../src/http/identification.ts';
 import { KeyServer, signingKey } from '../../fixtures/key-server.ts';

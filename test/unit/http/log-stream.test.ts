@@ -1,8 +1,8 @@
 // Who follows GET /logs: how many may, and what becomes of one that does not read.
 
 import { expect, test } from 'vitest';
-import { OverloadedError } from '../../../actors/errors.ts';
-import { type NewLine, RecentLines } from '../../../actors/server/lines/recent-lines.ts';
+import { OverloadedError } from '../../../actors/base/errors/errors.ts';
+import { type NewLine, RecentLines } from '../../../actors/mcp/servers/lines/recent-lines.ts';
 import { answerLogs } from '../../../src/http/api/log-stream.ts';
 import type { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
 import type { RouteContext } from '../../../src/http/route-context.ts';

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type ActorRefFrom, assign, createActor, fromPromise, sendTo, setup } from 'xstate';
-import { Redactor } from '../../../actors/redact.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
 import { ActorFeed } from '../../../src/inspector/feed/actor-feed.ts';
 import { ActorNames } from '../../../src/inspector/feed/actor-names.ts';
 import type { Frame } from '../../../src/inspector/wire/feed-wire.ts';

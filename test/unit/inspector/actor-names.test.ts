@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Redactor } from '../../../actors/redact.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
 import { ActorNames } from '../../../src/inspector/feed/actor-names.ts';
 
 const SECRET = 'sk-0123456789';

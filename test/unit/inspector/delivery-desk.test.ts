@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { Automation } from '../../../actors/automation/automation.ts';
-import { Redactor } from '../../../actors/redact.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
 import { DeliveryDesk } from '../../../src/inspector/runs/delivery-desk.ts';
 
 const SECRET = 'sk-0123456789';

@@ -1,11 +1,11 @@
 // What the inspector answers about runs, as far as it decides something by itself: how many may watch.
 
 import { expect, test, vi } from 'vitest';
+import { RunFeed } from '../../../actors/agents/runs/run-feed.ts';
 import type { Automation } from '../../../actors/automation/automation.ts';
-import { NotFoundError, OverloadedError } from '../../../actors/errors.ts';
+import { NotFoundError, OverloadedError } from '../../../actors/base/errors/errors.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import { Redactor } from '../../../actors/redact.ts';
-import { RunFeed } from '../../../actors/runs/run-feed.ts';
 import { RunDesk } from '../../../src/inspector/runs/run-desk.ts';
 
 function desk() {

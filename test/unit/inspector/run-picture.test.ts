@@ -1,7 +1,7 @@
 // What a page is told of the nodes of a flow and the members of a fleet, from rows of their journals.
 
 import { describe, expect, test } from 'vitest';
-import { Redactor } from '../../../actors/redact.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
 import { RunPicture } from '../../../src/inspector/runs/run-picture.ts';
 import type { MemberRow, NodeRow, RunPlan } from '../../../src/inspector/wire/run-wire.ts';
 

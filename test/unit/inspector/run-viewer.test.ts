@@ -1,10 +1,10 @@
 // One page that watches a run: what it is told and when, with a store and streams that a test writes.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { OverloadedError } from '../../../actors/errors.ts';
-import { Redactor } from '../../../actors/redact.ts';
-import { RunFeed } from '../../../actors/runs/run-feed.ts';
-import type { ShownRun } from '../../../actors/runs/shown-run.ts';
+import { RunFeed } from '../../../actors/agents/runs/run-feed.ts';
+import type { ShownRun } from '../../../actors/agents/runs/shown-run.ts';
+import { OverloadedError } from '../../../actors/base/errors/errors.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import type { JournalRow } from '../../../machines/agent-run/journal.ts';

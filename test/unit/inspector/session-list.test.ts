@@ -2,13 +2,13 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Outlet } from '../../../actors/client/outlet.ts';
-import { ListenStream } from '../../../actors/client/sessions/listen-stream.ts';
-import type { ClientSession } from '../../../actors/client/sessions/session.ts';
-import { Sessions } from '../../../actors/client/sessions/sessions.ts';
-import { readServerMessage } from '../../../actors/jsonrpc/read-message.ts';
-import type { Log } from '../../../actors/log.ts';
-import { Redactor } from '../../../actors/redact.ts';
+import type { Log } from '../../../actors/base/errors/log.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { Outlet } from '../../../actors/mcp/clients/outlet.ts';
+import { ListenStream } from '../../../actors/mcp/clients/sessions/listen-stream.ts';
+import type { ClientSession } from '../../../actors/mcp/clients/sessions/session.ts';
+import { Sessions } from '../../../actors/mcp/clients/sessions/sessions.ts';
+import { readServerMessage } from '../../../actors/mcp/jsonrpc/read-message.ts';
 import {
   MAX_COUNT,
   readQuery,

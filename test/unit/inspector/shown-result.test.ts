@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ToolResult } from '../../../actors/client/in-process-client.ts';
-import { Redactor } from '../../../actors/redact.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { ToolResult } from '../../../actors/mcp/clients/in-process-client.ts';
 import { shownResult } from '../../../src/inspector/tools/shown-result.ts';
 
 const SECRET = 'a-secret-word';

@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createActor, createMachine } from 'xstate';
 import type { Automation } from '../../../actors/automation/automation.ts';
+import { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import { Redactor } from '../../../actors/redact.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import { AutomationFigures } from '../../../src/http/api/automation-figures.ts';
 import type { HttpStream } from '../../../src/http/listener/seam.ts';

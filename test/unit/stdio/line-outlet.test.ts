@@ -2,7 +2,7 @@
 
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { readClientMessage } from '../../../actors/jsonrpc/read-message.ts';
+import { readClientMessage } from '../../../actors/mcp/jsonrpc/read-message.ts';
 import { LineOutlet } from '../../../src/stdio/line-outlet.ts';
 import { LineOutput } from '../../../src/stdio/line-output.ts';
 import { ReadReceipts } from '../../../src/stdio/read-receipts.ts';

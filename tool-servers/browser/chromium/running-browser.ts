@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, BrowserContext, CDPSession } from 'playwright-core';
-import { refusalOf } from '../../../rest/address-check.ts';
+import { refusalOf } from '../../../libs/rest/address-check.ts';
 import { ToolError } from '../../tool-error.ts';
 import { LoopbackProxy, type Trouble } from '../network/loopback-proxy.ts';
 import type { BrowserOptions } from '../options.ts';

@@ -15,7 +15,7 @@ import {
   RefusedError,
   type Resolve,
   resolveBySystem,
-} from '../../../rest/destination.ts';
+} from '../../../libs/rest/destination.ts';
 import { peerUser } from './peer-user.ts';
 
 const CONNECT_MS = 15_000;

@@ -6,7 +6,7 @@
 //
 // A pattern without `/` is for the name alone, at any depth; one with `/` for the whole path below the start.
 
-import { compileGlobs as compile } from '../../../globs/glob.ts';
+import { compileGlobs as compile } from '../../../libs/globs/glob.ts';
 import { ToolError } from '../../tool-error.ts';
 import { MAX_PATTERN_CHARS, MAX_PATTERNS_CHARS } from '../limits.ts';
 

@@ -3,10 +3,14 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import {
+  type GatewayError,
+  StoppedError,
+  UpstreamProtocolError,
+} from '../../../../actors/base/errors/errors.ts';
+import { MISDIRECTED, PlacedLink } from '../../../../actors/cluster/placed-link.ts';
 import { ServerPlacement } from '../../../../actors/cluster/server-placement.ts';
-import { type GatewayError, StoppedError, UpstreamProtocolError } from '../../../../actors/errors.ts';
-import type { Link, LinkEvents } from '../../../../actors/upstream/link.ts';
-import { MISDIRECTED, PlacedLink } from '../../../../actors/upstream/placed-link.ts';
+import type { Link, LinkEvents } from '../../../../actors/mcp/links/link.ts';
 import { FakeCluster } from '../../../fixtures/cluster/fake-cluster.ts';
 
 const SERVER = 'x';

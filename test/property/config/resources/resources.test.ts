@@ -7,7 +7,7 @@ import { Check } from 'typebox/value';
 import { afterAll, describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
 import type { Problem } from '../../../../config/reader/problem.ts';
-import { repoHostEventNames } from '../../../../config/resources/repositories/repohost-events.ts';
+import { repoHostEventNames } from '../../../../config/resources/repository-hosts/repohost-events.ts';
 import { ResourceFolder } from '../../../unit/config/resources/resource-folder.ts';
 
 const folder = new ResourceFolder();

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { Share } from '../../../../actors/budget.ts';
-import { HeldBytes } from '../../../../actors/held-bytes.ts';
+import { Share } from '../../../../actors/base/bounds/budget.ts';
+import { HeldBytes } from '../../../../actors/base/bounds/held-bytes.ts';
 import { Backlog } from '../../../../src/http/listener/backlog.ts';
 import { Reader, Readers } from '../../../../src/http/listener/readers.ts';
 

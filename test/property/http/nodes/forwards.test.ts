@@ -3,10 +3,10 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Member } from '../../../../actors/cluster/cluster.ts';
-import { readClientMessage } from '../../../../actors/jsonrpc/read-message.ts';
-import type { ConnectionUser, HttpConnection } from '../../../../actors/upstream/http/http-connection.ts';
-import { ResponseHead } from '../../../../actors/upstream/http/response-head.ts';
+import { readClientMessage } from '../../../../actors/mcp/jsonrpc/read-message.ts';
+import type { ConnectionUser, HttpConnection } from '../../../../actors/mcp/links/http/http-connection.ts';
+import { ResponseHead } from '../../../../actors/mcp/links/http/response-head.ts';
+import type { Member } from '../../../../actors/store/membership.ts';
 import type { HeaderList, HttpReply, HttpRequest, HttpStream } from '../../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../../src/http/mcp/exchange-context.ts';
 import type { Asked } from '../../../../src/http/nodes/elsewhere.ts';

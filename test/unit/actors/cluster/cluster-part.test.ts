@@ -1,8 +1,8 @@
 // A gateway as a member, on a real database: what the others read of it, and when.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { silentLog } from '../../../../actors/base/errors/log.ts';
 import { ClusterPart } from '../../../../actors/cluster/cluster-part.ts';
-import { silentLog } from '../../../../actors/log.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import { ConfigHash } from '../../../../config/config-hash.ts';
 import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { StoreUnavailableError } from '../../../../actors/errors.ts';
+import { StoreUnavailableError } from '../../../../actors/base/errors/errors.ts';
 import type { Store } from '../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
 import { seeded } from '../../../fixtures/seeded.ts';

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readEntry } from '../../../../actors/registry/registry-entry.ts';
+import { readEntry } from '../../../../actors/mcp/registry/registry-entry.ts';
 import { checkCatalog } from '../../../../config/catalog/check-catalog.ts';
 import { SourceFile } from '../../../../config/reader/source-file.ts';
 import { type Plan, plansFor } from '../../../../src/cli/registry/install-plan.ts';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readEntry } from '../../../../actors/registry/registry-entry.ts';
+import { readEntry } from '../../../../actors/mcp/registry/registry-entry.ts';
 import { type Plan, plansFor } from '../../../../src/cli/registry/install-plan.ts';
 import type { Answers } from '../../../../src/cli/registry/questions.ts';
 

@@ -1,8 +1,8 @@
 // The figures of the triggers: nobody waits for the store longer than they said, and the store is not asked in a crowd.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { RunFeed } from '../../../../actors/agents/runs/run-feed.ts';
 import type { Automation } from '../../../../actors/automation/automation.ts';
-import { RunFeed } from '../../../../actors/runs/run-feed.ts';
 import type { DeliveryCounts } from '../../../../actors/store/delivery.ts';
 import { agentTarget } from '../../../../config/resources/triggers/target.ts';
 import { AutomationFigures } from '../../../../src/http/api/automation-figures.ts';

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { TriggerStatus } from '../../../../actors/automation/operator/operator.ts';
-import { Redactor } from '../../../../actors/redact.ts';
+import { Redactor } from '../../../../actors/base/errors/redact.ts';
 import { triggerCounts, triggerTable } from '../../../../src/cli/views/automation-views.ts';
 import { plain } from '../../../../src/cli/views/paint.ts';
 import { triggerPage } from '../../../../src/cli/views/trigger-page.ts';

@@ -1,7 +1,7 @@
 // The memory for bodies that are still coming in: who has a share of it, and that all of it comes back.
 
 import { expect, test } from 'vitest';
-import { Deadlines } from '../../../../actors/deadlines.ts';
+import { Deadlines } from '../../../../actors/base/time/deadlines.ts';
 import { BodyBudget, networkOf } from '../../../../src/http/body/body-budget.ts';
 import { IncomingBody } from '../../../../src/http/body/incoming-body.ts';
 import type { BodyProblem } from '../../../../src/http/listener/seam.ts';

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { NodeWay } from '../../../../actors/cluster/node-ways.ts';
-import { anonymous, operator } from '../../../../actors/principal.ts';
+import { anonymous, operator } from '../../../../actors/identity/principal.ts';
 import type { HttpReply } from '../../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../../src/http/mcp/exchange-context.ts';
 import { forwardedHead } from '../../../../src/http/nodes/forwarded-head.ts';

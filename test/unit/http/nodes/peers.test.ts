@@ -2,8 +2,8 @@
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
+import { silentLog } from '../../../../actors/base/errors/log.ts';
 import type { NodeWays } from '../../../../actors/cluster/node-ways.ts';
-import { silentLog } from '../../../../actors/log.ts';
 import { Peers } from '../../../../src/http/nodes/peers.ts';
 import { FakeCluster, type FakeMembership } from '../../../fixtures/cluster/fake-cluster.ts';
 

@@ -2,9 +2,9 @@
 
 import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { refusalOf } from '../../../../rest/address-check.ts';
-import { isBlockedPort } from '../../../../rest/blocked-ports.ts';
-import { destinationOf, RefusedError } from '../../../../rest/destination.ts';
+import { refusalOf } from '../../../../libs/rest/address-check.ts';
+import { isBlockedPort } from '../../../../libs/rest/blocked-ports.ts';
+import { destinationOf, RefusedError } from '../../../../libs/rest/destination.ts';
 
 describe('the address check', () => {
   test.each([

@@ -2,7 +2,7 @@
 // their words tell apart, lists that are not what they should be. Each tool is run by itself, against a host on loopback.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { without } from '../../../../rest/without-secrets.ts';
+import { without } from '../../../../libs/rest/without-secrets.ts';
 import { Host } from '../../../../tool-servers/repository-host/host.ts';
 import { HostRefusal } from '../../../../tool-servers/repository-host/host-fault.ts';
 import { protectedBranch } from '../../../../tool-servers/repository-host/protected-branch.ts';

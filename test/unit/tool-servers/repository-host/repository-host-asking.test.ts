@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { without } from '../../../../rest/without-secrets.ts';
+import { without } from '../../../../libs/rest/without-secrets.ts';
 import { Host } from '../../../../tool-servers/repository-host/host.ts';
 import { HostRefusal, MAX_ANSWER_BYTES } from '../../../../tool-servers/repository-host/host-fault.ts';
 import { ToolError } from '../../../../tool-servers/tool-error.ts';

@@ -1,7 +1,7 @@
 // Commits of many files in repositories so large that the host tells a part of their tree only.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { without } from '../../../../rest/without-secrets.ts';
+import { without } from '../../../../libs/rest/without-secrets.ts';
 import { Host } from '../../../../tool-servers/repository-host/host.ts';
 import { pushFiles } from '../../../../tool-servers/repository-host/push-files.ts';
 import { RestHost } from '../../../fixtures/rest-host/rest-host.ts';

@@ -1,9 +1,9 @@
 // What built-in commands answer, whom they reach and what they stop: over the real dispatcher and store, with a chat that has them.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { controlKey } from '../../../../../actors/handlers/built-in-commands.ts';
-import type { Handler, Job } from '../../../../../actors/handlers/handler.ts';
-import { chatFilters } from '../../../../../actors/inbox/chat-filters.ts';
+import type { Handler, Job } from '../../../../../actors/agents/handlers/handler.ts';
+import { controlKey } from '../../../../../actors/events/built-in-commands.ts';
+import { chatFilters } from '../../../../../actors/events/inbox/chat-filters.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
 import type { Binding, ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';

@@ -1,8 +1,8 @@
 // Commands that run only when somebody has approved them.
 
 import { afterEach, expect, test } from 'vitest';
-import { bodyOf } from '../../../../../actors/approvals/approval-record.ts';
-import type { Job } from '../../../../../actors/handlers/handler.ts';
+import { bodyOf } from '../../../../../actors/agents/approvals/approval-record.ts';
+import type { Job } from '../../../../../actors/agents/handlers/handler.ts';
 import type { ApprovalRules } from '../../../../../config/resources/approval-rules.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
 import type { Parameter } from '../../../../../config/resources/triggers/trigger.ts';

@@ -1,14 +1,14 @@
 // Which trigger takes what people command in a comment, through the core: from whom, and where else the comment goes.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Job } from '../../../../../actors/agents/handlers/handler.ts';
 import { ConversationWork } from '../../../../../actors/automation/conversations/conversation-work.ts';
 import type { Routing } from '../../../../../actors/automation/conversations/routing.ts';
-import type { Job } from '../../../../../actors/handlers/handler.ts';
-import type { Outcome } from '../../../../../actors/inbox/work.ts';
-import { WorkPlaces } from '../../../../../actors/inbox/work-places.ts';
-import { htmlMarks } from '../../../../../actors/outbound/resend-mark.ts';
-import type { Adapter } from '../../../../../actors/sources/adapter.ts';
-import { repoHostAdapter } from '../../../../../actors/sources/repohost/repohost-adapter.ts';
+import type { Outcome } from '../../../../../actors/events/inbox/work.ts';
+import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
+import { htmlMarks } from '../../../../../actors/events/outbox/resend-mark.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
+import { repoHostAdapter } from '../../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
 import type { Binding, RepoHostTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { noRecords, noServices } from '../../../../fixtures/automation/contexts.ts';

@@ -1,21 +1,21 @@
 // How long a handler may take, and who takes an event of a chat.
 
 import { describe, expect, test } from 'vitest';
+import type { Handler, Job } from '../../../../../actors/agents/handlers/handler.ts';
+import { makeHandler } from '../../../../../actors/agents/handlers/make-handler.ts';
+import { RunFeed } from '../../../../../actors/agents/runs/run-feed.ts';
 import { ConversationWork } from '../../../../../actors/automation/conversations/conversation-work.ts';
 import { Handlers } from '../../../../../actors/automation/conversations/handlers.ts';
 import type { Routing } from '../../../../../actors/automation/conversations/routing.ts';
 import { timeLimit } from '../../../../../actors/automation/conversations/time-limit.ts';
-import type { Handler, Job } from '../../../../../actors/handlers/handler.ts';
-import { makeHandler } from '../../../../../actors/handlers/make-handler.ts';
-import { chatFilters } from '../../../../../actors/inbox/chat-filters.ts';
-import { WorkPlaces } from '../../../../../actors/inbox/work-places.ts';
-import { UnrenderableError } from '../../../../../actors/outbound/delivery-error.ts';
-import { anonymous } from '../../../../../actors/principal.ts';
-import { RunFeed } from '../../../../../actors/runs/run-feed.ts';
-import type { Adapter } from '../../../../../actors/sources/adapter.ts';
-import { manualAdapter } from '../../../../../actors/sources/manual/manual-adapter.ts';
-import { manualEvent } from '../../../../../actors/sources/manual/manual-event.ts';
-import type { ManualInput } from '../../../../../actors/sources/manual/manual-input.ts';
+import { chatFilters } from '../../../../../actors/events/inbox/chat-filters.ts';
+import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
+import { UnrenderableError } from '../../../../../actors/events/outbox/delivery-error.ts';
+import { anonymous } from '../../../../../actors/identity/principal.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
+import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
+import { manualEvent } from '../../../../../actors/platforms/manual/event.ts';
+import type { ManualInput } from '../../../../../actors/platforms/manual/input.ts';
 import type { StoredEvent } from '../../../../../actors/store/store.ts';
 import type { Agent } from '../../../../../config/resources/agents/agent.ts';
 import { agentTarget, type Target } from '../../../../../config/resources/triggers/target.ts';

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import type { DecisionInbound } from '../../../../../actors/approvals/decision-inbound.ts';
+import type { DecisionInbound } from '../../../../../actors/events/decision-inbound.ts';
 import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import { ApprovalChat, askingHandler, pay } from '../../../../fixtures/automation/approval-chat.ts';
 

@@ -2,14 +2,14 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Draft } from '../../../../../actors/automation/conversations/draft.ts';
-import type { Effects } from '../../../../../actors/inbox/work.ts';
-import { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
-import type { Outbound } from '../../../../../actors/outbound/outbound.ts';
-import type { OutboundTarget } from '../../../../../actors/outbound/outbound-message.ts';
-import { anonymous } from '../../../../../actors/principal.ts';
-import type { Adapter } from '../../../../../actors/sources/adapter.ts';
-import { manualAdapter } from '../../../../../actors/sources/manual/manual-adapter.ts';
-import { manualEvent } from '../../../../../actors/sources/manual/manual-event.ts';
+import type { Effects } from '../../../../../actors/events/inbox/work.ts';
+import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
+import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
+import type { OutboundTarget } from '../../../../../actors/events/outbox/outbound-message.ts';
+import { anonymous } from '../../../../../actors/identity/principal.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
+import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
+import { manualEvent } from '../../../../../actors/platforms/manual/event.ts';
 import type { Delivery } from '../../../../../actors/store/delivery.ts';
 import type { StoredEvent } from '../../../../../actors/store/store.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { greeting } from '../../../../../actors/automation/conversations/welcome.ts';
-import { chatFilters } from '../../../../../actors/inbox/chat-filters.ts';
+import { chatFilters } from '../../../../../actors/events/inbox/chat-filters.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
 import type { Binding, ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';

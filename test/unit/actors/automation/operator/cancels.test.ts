@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { Cancels } from '../../../../../actors/automation/operator/cancels.ts';
-import { UnavailableError } from '../../../../../actors/errors.ts';
-import { silentLog } from '../../../../../actors/log.ts';
+import { UnavailableError } from '../../../../../actors/base/errors/errors.ts';
+import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { newEvent } from '../../../../fixtures/automation/inbox.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 

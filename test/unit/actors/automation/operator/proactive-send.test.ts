@@ -2,10 +2,10 @@
 
 import { expect, test } from 'vitest';
 import { sendProactively } from '../../../../../actors/automation/operator/proactive-send.ts';
-import type { Outbound } from '../../../../../actors/outbound/outbound.ts';
-import { anonymous } from '../../../../../actors/principal.ts';
-import type { Adapter } from '../../../../../actors/sources/adapter.ts';
-import { manualAdapter } from '../../../../../actors/sources/manual/manual-adapter.ts';
+import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
+import { anonymous } from '../../../../../actors/identity/principal.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
+import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
 import type { NewEvent } from '../../../../../actors/store/store.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';

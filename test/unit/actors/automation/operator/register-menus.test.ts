@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { menuAccounts, registerMenu } from '../../../../../actors/automation/operator/register-menus.ts';
-import type { Adapter } from '../../../../../actors/sources/adapter.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { businessMessengerTrigger, manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 

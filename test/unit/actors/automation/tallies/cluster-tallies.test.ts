@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { AgentCounters } from '../../../../../actors/agents/runs/agent-counters.ts';
 import { shareTallies } from '../../../../../actors/automation/tallies/shared-tallies.ts';
 import {
   noTallies,
@@ -11,8 +12,7 @@ import {
   toldTallies,
 } from '../../../../../actors/automation/tallies/tallies.ts';
 import { TriggerCounters } from '../../../../../actors/automation/triggers/trigger-counters.ts';
-import type { Member, MembershipWatcher } from '../../../../../actors/cluster/cluster.ts';
-import { AgentCounters } from '../../../../../actors/runs/agent-counters.ts';
+import type { Member, MembershipWatcher } from '../../../../../actors/store/membership.ts';
 import type { Store } from '../../../../../actors/store/store.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 

@@ -4,9 +4,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type AnyActorRef, createActor } from 'xstate';
 import { TRIGGERS, TriggerRegistry } from '../../../../../actors/automation/triggers/trigger-registry.ts';
-import { ConnectionError } from '../../../../../actors/connections/connector.ts';
-import { guarded } from '../../../../../actors/guarded.ts';
-import { silentLog } from '../../../../../actors/log.ts';
+import { silentLog } from '../../../../../actors/base/errors/log.ts';
+import { guarded } from '../../../../../actors/base/supervision/guarded.ts';
+import { ConnectionError } from '../../../../../actors/platforms/connections/connector.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { supervisorMachine } from '../../../../../machines/supervisor.ts';
 import { openConnections } from '../../../../fixtures/automation/open-connections.ts';

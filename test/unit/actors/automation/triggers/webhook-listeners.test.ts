@@ -3,13 +3,13 @@
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import { WebhookListeners } from '../../../../../actors/automation/triggers/webhook-listeners.ts';
-import { loopbackOnly } from '../../../../../actors/sources/verified-subscribers.ts';
-import type { Webhook, WebhookReply } from '../../../../../actors/sources/webhook.ts';
+import { loopbackOnly } from '../../../../../actors/platforms/webhooks/verified-subscribers.ts';
+import type { Webhook, WebhookReply } from '../../../../../actors/platforms/webhooks/webhook.ts';
 import {
   type PathUse,
   type WebhookSubscriber,
   WebhookTable,
-} from '../../../../../actors/sources/webhook-table.ts';
+} from '../../../../../actors/platforms/webhooks/webhook-table.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { httpTrigger } from '../../../../fixtures/automation/triggers.ts';
 

@@ -2,16 +2,16 @@
 
 import { expect, test } from 'vitest';
 import { OutboxWork } from '../../../../../actors/automation/works/outbox-work.ts';
-import type { Outcome } from '../../../../../actors/inbox/work.ts';
-import { WorkPlaces } from '../../../../../actors/inbox/work-places.ts';
-import { silentLog } from '../../../../../actors/log.ts';
-import { Circuits } from '../../../../../actors/outbound/circuits.ts';
-import { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
-import type { Outbound } from '../../../../../actors/outbound/outbound.ts';
-import type { OutboundAction } from '../../../../../actors/outbound/outbound-message.ts';
-import { outboxRows } from '../../../../../actors/outbound/outbox-rows.ts';
-import type { Adapter } from '../../../../../actors/sources/adapter.ts';
-import { manualAdapter } from '../../../../../actors/sources/manual/manual-adapter.ts';
+import { silentLog } from '../../../../../actors/base/errors/log.ts';
+import type { Outcome } from '../../../../../actors/events/inbox/work.ts';
+import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
+import { Circuits } from '../../../../../actors/events/outbox/circuits.ts';
+import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
+import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
+import type { OutboundAction } from '../../../../../actors/events/outbox/outbound-message.ts';
+import { outboxRows } from '../../../../../actors/events/outbox/outbox-rows.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
+import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
 import type { Delivery } from '../../../../../actors/store/delivery.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { SeveralNodes } from '../../../../../actors/automation/several-nodes.ts';
 import { SoleNode } from '../../../../../actors/automation/works/sole-node.ts';
-import { silentLog } from '../../../../../actors/log.ts';
+import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { newEvent } from '../../../../fixtures/automation/inbox.ts';
 import { FakeCluster } from '../../../../fixtures/cluster/fake-cluster.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';

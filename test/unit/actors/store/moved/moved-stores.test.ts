@@ -10,8 +10,8 @@ import {
   openPostgresTarget,
 } from '../../../../../actors/store/postgres/moved-postgres.ts';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
+import { SqliteConnection } from '../../../../../actors/store/sqlite/connection.ts';
 import { openSqliteSource, openSqliteTarget } from '../../../../../actors/store/sqlite/moved-sqlite.ts';
-import { SqliteConnection } from '../../../../../actors/store/sqlite/sqlite-connection.ts';
 import type { Store, StoredEvent, Turn } from '../../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../../actors/store/worker/sqlite-store.ts';
 import { storeFolder } from '../../../../fixtures/store/engine-store.ts';

@@ -13,8 +13,8 @@ import {
   openPostgresTarget,
 } from '../../../../../actors/store/postgres/moved-postgres.ts';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
+import { SqliteConnection } from '../../../../../actors/store/sqlite/connection.ts';
 import { openSqliteSource, openSqliteTarget } from '../../../../../actors/store/sqlite/moved-sqlite.ts';
-import { SqliteConnection } from '../../../../../actors/store/sqlite/sqlite-connection.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { exported, imported } from '../../../../fixtures/store/moved.ts';
 import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';

@@ -1,7 +1,7 @@
 // The wait for a database that is away while the gateway starts.
 
 import { expect, test, vi } from 'vitest';
-import { StoreFullError, StoreUnavailableError } from '../../../../../actors/errors.ts';
+import { StoreFullError, StoreUnavailableError } from '../../../../../actors/base/errors/errors.ts';
 import { awaitDatabase } from '../../../../../actors/store/postgres/await-database.ts';
 import { faultOf } from '../../../../../actors/store/postgres/faults.ts';
 

@@ -1,7 +1,7 @@
 // Group commit by itself, over a run that the test ends when it likes.
 
 import { expect, test } from 'vitest';
-import { OverloadedError, StoreUnavailableError } from '../../../../../actors/errors.ts';
+import { OverloadedError, StoreUnavailableError } from '../../../../../actors/base/errors/errors.ts';
 import { GroupCommit } from '../../../../../actors/store/postgres/group-commit.ts';
 
 interface Run {

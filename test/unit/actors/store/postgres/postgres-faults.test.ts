@@ -1,7 +1,7 @@
 // A real PostgreSQL whose disk is full, and one whose tables are gone or are another version's: what callers and the gateway hear.
 
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { StoreFullError, StoreUnavailableError } from '../../../../../actors/errors.ts';
+import { StoreFullError, StoreUnavailableError } from '../../../../../actors/base/errors/errors.ts';
 import { DatabaseLostError } from '../../../../../actors/store/postgres/faults.ts';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
 import { executeOn, type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';

@@ -3,7 +3,7 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { StoreUnavailableError } from '../../../../../actors/errors.ts';
+import { StoreUnavailableError } from '../../../../../actors/base/errors/errors.ts';
 import { Database } from '../../../../../actors/store/postgres/database.ts';
 import { Membership } from '../../../../../actors/store/postgres/membership.ts';
 import {

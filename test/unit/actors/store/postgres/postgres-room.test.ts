@@ -2,7 +2,7 @@
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { OverloadedError } from '../../../../../actors/errors.ts';
+import { OverloadedError } from '../../../../../actors/base/errors/errors.ts';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
 import type { Store } from '../../../../../actors/store/store.ts';
 import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';

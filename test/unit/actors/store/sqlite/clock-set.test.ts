@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SqliteEngine } from '../../../../../actors/store/sqlite/sqlite-engine.ts';
+import { SqliteEngine } from '../../../../../actors/store/sqlite/engine.ts';
 import { newEvent } from '../../../../fixtures/automation/inbox.ts';
 import { storeFolder } from '../../../../fixtures/store/engine-store.ts';
 

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, test } from 'vitest';
-import { StoreUnavailableError } from '../../../../../actors/errors.ts';
+import { StoreUnavailableError } from '../../../../../actors/base/errors/errors.ts';
 import { logDamage } from '../../../../../actors/store/sqlite/log-check.ts';
 import { openSqliteStore } from '../../../../../actors/store/worker/sqlite-store.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ApprovalFilter } from '../../../../../actors/store/approval.ts';
 import type { DeliveryState } from '../../../../../actors/store/delivery.ts';
 import { stateCodes } from '../../../../../actors/store/delivery-states.ts';
-import { SqliteConnection } from '../../../../../actors/store/sqlite/sqlite-connection.ts';
-import { SqliteEngine } from '../../../../../actors/store/sqlite/sqlite-engine.ts';
+import { SqliteConnection } from '../../../../../actors/store/sqlite/connection.ts';
+import { SqliteEngine } from '../../../../../actors/store/sqlite/engine.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 
 /** More than one page looks at. */

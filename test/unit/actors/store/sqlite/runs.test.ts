@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, test } from 'vitest';
-import { InternalError } from '../../../../../actors/errors.ts';
+import { InternalError } from '../../../../../actors/base/errors/errors.ts';
 import type { RunNote } from '../../../../../actors/store/run.ts';
 import type { TurnResult } from '../../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../../actors/store/worker/sqlite-store.ts';

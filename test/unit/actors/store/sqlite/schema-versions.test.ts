@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, test } from 'vitest';
 import { openSqliteSource } from '../../../../../actors/store/sqlite/moved-sqlite.ts';
-import { schemaVersion } from '../../../../../actors/store/sqlite/sqlite-schema.ts';
+import { schemaVersion } from '../../../../../actors/store/sqlite/schema.ts';
 import { pauseAfterCrashMs } from '../../../../../machines/crashes.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { exported, rowsOf } from '../../../../fixtures/store/moved.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { SqliteConnection } from '../../../../../actors/store/sqlite/sqlite-connection.ts';
+import { SqliteConnection } from '../../../../../actors/store/sqlite/connection.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

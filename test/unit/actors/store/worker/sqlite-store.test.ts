@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { InternalError, OverloadedError, StoreUnavailableError } from '../../../../../actors/errors.ts';
+import {
+  InternalError,
+  OverloadedError,
+  StoreUnavailableError,
+} from '../../../../../actors/base/errors/errors.ts';
 import type { Turn } from '../../../../../actors/store/store.ts';
 import { openSqliteStore, type SqliteStoreOptions } from '../../../../../actors/store/worker/sqlite-store.ts';
 import { eventOf, resultOf } from '../../../../fixtures/store/store-conformance.ts';

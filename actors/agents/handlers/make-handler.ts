@@ -1,0 +1,18 @@
+// Makes the handler of an agent, by its runtime.
+
+import type { Agent } from '../../../config/resources/agents/agent.ts';
+import type { ModelRuntime } from '../../../config/resources/agents/model-runtime.ts';
+import type { Handler } from './handler.ts';
+import { HttpAgent } from './http-agent.ts';
+import { ScriptedAgent } from './scripted-agent.ts';
+
+/** Of an agent with a model; `file` is its own, absolute. */
+export type MakeModelAgent = (runtime: ModelRuntime, file: string) => Handler;
+
+/** Undefined for an agent that has nobody to answer for it. */
+export function makeHandler({ runtime, file }: Agent, modelAgent?: MakeModelAgent): Handler | undefined {
+  if (runtime.kind === 'model') return modelAgent?.(runtime, file);
+  if (runtime.kind === 'scripted') return new ScriptedAgent(runtime.script);
+  const { url, headers, timeout_seconds } = runtime;
+  return new HttpAgent({ url, headers, timeoutMs: timeout_seconds * 1000 });
+}

@@ -1,0 +1,238 @@
+// How far the nodes of a flow have come, for people: worked out of the journal of its run, row by row, against the definition that the
+// run began with. What the engine makes of the same rows (machines/flow-run/flow-state.ts) is what is shown here, with times and outputs.
+//
+// RND1  of a loop the turn is shown that runs, or ran last: also when the loop is over.
+// RND2  of a run that is over no node works or waits: it was dropped.
+
+import { FlowState } from '../../../machines/flow-run/flow-state.ts';
+import type { NodeState } from '../../../machines/flow-run/graph-state.ts';
+import { nodePath, pathInTurn } from '../../../machines/flow-run/node-path.ts';
+import { rowsInForce } from '../../../machines/flow-run/retried.ts';
+import type { FlowRow } from '../../../machines/flow-run/rows.ts';
+import type { Step } from '../../store/run.ts';
+import { type DefinedGraph, type DefinedNode, definedGraph, takenIn } from './defined-graph.ts';
+import { type PlainRow, plainRow } from './plain-rows.ts';
+import type { Excerpt } from './shown-step.ts';
+
+/** Of the output of one node, in UTF-16 units. */
+export const SHOWN_OUTPUT = 500;
+
+export interface RunNode {
+  /** As rows name it: `check`, `poll#3/check`. */
+  readonly path: string;
+  /** The same without the numbers of turns, as the definition has it: `poll/check`. */
+  readonly place: string;
+  readonly id: string;
+  readonly type: DefinedNode['type'];
+  readonly state: NodeState;
+  /** How often it was begun. */
+  readonly attempts: number;
+  /** Of a loop: the turn that runs, or ran last. */
+  readonly turn: number | undefined;
+  /** Epoch ms; of one that waits for a time. */
+  readonly until: number | undefined;
+  /** It waits for people. */
+  readonly isForPeople: boolean;
+  /** Why it failed last, or was skipped. */
+  readonly why: string | undefined;
+  /** Epoch ms, of the first attempt. */
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  /** Waits included. */
+  readonly tookMs: number | undefined;
+  /** The beginning of what it has given, without secrets: text, or else JSON. */
+  readonly output: string | undefined;
+  /** Nodes to which its connections that were taken lead. */
+  readonly taken: readonly string[] | undefined;
+}
+
+interface Noted {
+  startedAt?: number | undefined;
+  endedAt?: number | undefined;
+  output?: string | undefined;
+  taken?: readonly string[] | undefined;
+  waits?: { readonly until: number | undefined; readonly isForPeople: boolean } | undefined;
+}
+
+interface Kept {
+  readonly state: NodeState;
+  readonly attempts: number;
+  readonly why: string | undefined;
+}
+
+interface ToldRow extends PlainRow {
+  readonly in: string;
+  readonly at: number;
+}
+
+const UNTOUCHED: Kept = { state: 'idle', attempts: 0, why: undefined };
+const ends: ReadonlySet<unknown> = new Set(['left', 'failed']);
+
+/** All rows of the journal of a flow, in order. `definition` is the member of its row `flow`. */
+export function runNodes(
+  steps: readonly Pick<Step, 'at' | 'text'>[],
+  definition: string,
+  excerpt: Excerpt,
+  isOver = false,
+): readonly RunNode[] {
+  const nodes = new RunNodes(definition, excerpt);
+  for (const step of steps) nodes.add(step);
+  return nodes.list(isOver);
+}
+
+/** The same for a run that goes on: told row by row. */
+export class RunNodes {
+  readonly #defined: DefinedGraph;
+  #state: FlowState;
+  readonly #excerpt: Excerpt;
+  /** All of them: a failure may be taken back later. */
+  readonly #rows: ToldRow[] = [];
+  readonly #noted = new Map<string, Noted>();
+  /** Of turns that the state has forgotten. */
+  readonly #kept = new Map<string, Kept>();
+  /** The last of each loop, by its path. */
+  readonly #turns = new Map<string, number>();
+
+  constructor(definition: string, excerpt: Excerpt) {
+    this.#defined = definedGraph(definition) ?? { nodes: [], graph: { nodes: [], connections: [] } };
+    this.#state = new FlowState(this.#defined.graph);
+    this.#excerpt = excerpt;
+  }
+
+  add({ at, text }: Pick<Step, 'at' | 'text'>): void {
+    const row = plainRow(text);
+    if (typeof row.in !== 'string') return;
+    // What was given is not needed whole any more.
+    const output = row.kind === 'left' ? this.#output(row.output) : undefined;
+    const told = { ...row, in: row.in, output, at };
+    this.#rows.push(told);
+    if (row.kind === 'retried') this.#beginAgain();
+    else this.#take(told);
+  }
+
+  /** Failures were taken back: what has come of them did not come. */
+  #beginAgain(): void {
+    this.#state = new FlowState(this.#defined.graph);
+    for (const map of [this.#noted, this.#kept, this.#turns]) map.clear();
+    const inForce = rowsInForce(this.#rows as unknown as readonly FlowRow[]);
+    for (const row of inForce as unknown as readonly ToldRow[]) this.#take(row);
+  }
+
+  #take(row: ToldRow): void {
+    if (ends.has(row.kind)) this.#keepTurns();
+    if (nodePath(row.in) !== undefined) this.#state.apply(row as unknown as FlowRow);
+    this.#note(row);
+  }
+
+  /** In the order of the definition, those of a loop after it. `isOver`: the run is. */
+  list(isOver = false): readonly RunNode[] {
+    return [...this.#listed(this.#defined.nodes, '', '', isOver)];
+  }
+
+  *#listed(nodes: readonly DefinedNode[], prefix: string, place: string, isOver: boolean): Iterable<RunNode> {
+    for (const { id, type, inside } of nodes) {
+      const path = prefix + id;
+      const turn = inside.length === 0 ? undefined : this.#turns.get(path);
+      const shown = this.#shown(path, isOver);
+      yield { path, place: place + id, id, type, turn, ...shown };
+      const isInner = isOver || !['working', 'waiting'].includes(shown.state);
+      if (inside.length > 0)
+        yield* this.#listed(inside, pathInTurn(path, turn ?? 1, ''), `${place}${id}/`, isInner);
+    }
+  }
+
+  #shown(path: string, isOver: boolean): Omit<RunNode, 'path' | 'place' | 'id' | 'type' | 'turn'> {
+    const noted = this.#noted.get(path) ?? {};
+    const { startedAt, output, taken, waits } = noted;
+    const { state: reached, attempts, why } = this.#reached(path) ?? UNTOUCHED;
+    const isAtWork = reached === 'working' || reached === 'waiting';
+    const state = !isAtWork ? reached : isOver ? 'dropped' : waits === undefined ? reached : 'waiting';
+    const { until, isForPeople = false } = (state === 'waiting' ? waits : undefined) ?? {};
+    const end = state === 'done' || state === 'failed' ? noted.endedAt : undefined;
+    const tookMs = startedAt === undefined || end === undefined ? undefined : end - startedAt;
+    return {
+      ...{ state, attempts, until, isForPeople, startedAt, endedAt: end, tookMs },
+      ...(state === 'done' ? { output, taken } : { output: undefined, taken: undefined }),
+      why: why && this.#excerpt(why, SHOWN_OUTPUT),
+    };
+  }
+
+  #reached(path: string): Kept | undefined {
+    const found = this.#state.stateOf(path);
+    if (found === undefined) return this.#kept.get(path);
+    const { attempts = 0 } = this.#state.progressOf(path) ?? {};
+    return { ...found, attempts };
+  }
+
+  #note(row: ToldRow): void {
+    const { in: path, at } = row;
+    const noted = this.#noted.get(path) ?? {};
+    switch (row.kind) {
+      case 'entered':
+        this.#noted.set(path, {
+          ...noted,
+          startedAt: noted.startedAt ?? at,
+          endedAt: undefined,
+          waits: undefined,
+        });
+        return;
+      case 'again':
+      case 'waits':
+      case 'parked':
+        this.#noted.set(path, {
+          ...noted,
+          waits: { until: numberIn(row.until), isForPeople: row.isForPeople === true },
+        });
+        return;
+      case 'turn':
+        if (typeof row.n === 'number') this.#turnBegins(path, row.n);
+        return;
+      case 'left':
+      case 'failed':
+        this.#noted.set(path, {
+          ...{ startedAt: noted.startedAt, endedAt: at },
+          ...(row.kind === 'left'
+            ? { output: row.output as string | undefined, taken: takenIn(this.#defined, path, row.taken) }
+            : {}),
+        });
+        return;
+      default:
+        // Whatever else a part writes: it is at work again.
+        if (noted.waits !== undefined) this.#noted.set(path, { ...noted, waits: undefined });
+    }
+  }
+
+  /** What there was of turns before is not shown any more. */
+  #turnBegins(loop: string, n: number): void {
+    for (const map of [this.#noted, this.#kept, this.#turns])
+      for (const path of [...map.keys()]) if (path.startsWith(`${loop}#`)) map.delete(path);
+    this.#turns.set(loop, n);
+  }
+
+  #output(output: unknown): string | undefined {
+    if (output === undefined || output === null) return undefined;
+    return this.#excerpt(typeof output === 'string' ? output : JSON.stringify(output), SHOWN_OUTPUT);
+  }
+
+  /** Before a row by which the state may forget them. */
+  #keepTurns(): void {
+    for (const [loop, n] of this.#turns) {
+      if (this.#state.lastTurn(loop)?.n !== n) continue;
+      for (const { id } of this.#nodesIn(loop)) {
+        const path = pathInTurn(loop, n, id);
+        const reached = this.#reached(path);
+        if (reached !== undefined) this.#kept.set(path, reached);
+      }
+    }
+  }
+
+  #nodesIn(loop: string): readonly DefinedNode[] {
+    const parsed = nodePath(loop);
+    let nodes = this.#defined.nodes;
+    for (const id of [...(parsed?.turns.map((turn) => turn.loop) ?? []), parsed?.id])
+      nodes = nodes.find((each) => each.id === id)?.inside ?? [];
+    return nodes;
+  }
+}
+
+const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);

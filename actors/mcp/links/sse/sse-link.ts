@@ -1,0 +1,222 @@
+// A link to a remote MCP server over the older HTTP+SSE transport (2024-11-05): everything the server says comes
+// on one GET stream, and what we say is posted to an address that the stream names first. The stream is the
+// session: when it breaks, the link is over, and the layer above makes a new one.
+// The address must have the origin of the catalog's URL: our headers would go elsewhere otherwise (A9).
+
+import {
+  ConnectionLostError,
+  type GatewayError,
+  StartFailedError,
+  StoppedError,
+} from '../../../base/errors/errors.ts';
+import { OneWayRequest } from '../http/one-way-request.ts';
+import type { ReadingTurn } from '../http/paced-reader.ts';
+import { mayBeCarriedOut, plainUrl, type Refusal, refusalError } from '../http/remote-errors.ts';
+import type { RemoteEvents } from '../http/remote-request.ts';
+import { mediaType, postOf, type RemoteOptions, RemoteSession } from '../http/remote-session.ts';
+import type { ResponseHead } from '../http/response-head.ts';
+import type { CallId, Link, Trace } from '../link.ts';
+import { OrderGate, type Outgoing } from '../streamable-http/order-gate.ts';
+import { SseParser } from './sse-parser.ts';
+
+const OPEN_TIMEOUT_MS = 10_000;
+const NOTE_DEADLINE_MS = 30_000;
+
+export interface SseLinkOptions extends RemoteOptions {
+  /** How long the server may take to name the address for our messages. */
+  readonly openTimeoutMs?: number | undefined;
+}
+
+export class SseLink implements Link, RemoteEvents {
+  readonly pid = undefined;
+  readonly stderrTail: readonly string[] = [];
+
+  readonly #options: SseLinkOptions;
+  readonly #session: RemoteSession;
+  readonly #gate: OrderGate;
+  readonly #posts = new Map<CallId, OneWayRequest>();
+  readonly #parser: SseParser;
+  #endpoint: URL | undefined;
+  #opening: { resolve: () => void; reject: (error: GatewayError) => void } | undefined;
+  #openTimer: NodeJS.Timeout | undefined;
+  #reason: GatewayError | undefined;
+
+  constructor(options: SseLinkOptions) {
+    this.#options = options;
+    this.#session = new RemoteSession(options);
+    this.#gate = new OrderGate((message, onSettled) => this.#forward(message, onSettled));
+    const cursor = { lastEventId: '', retryMs: undefined };
+    this.#parser = new SseParser(options.maxMessageBytes, cursor, {
+      onEvent: (type, data) => this.#onEvent(type, data),
+      onOversizedEvent: (type, { size, id, requestId }) => {
+        if (type === 'message' && this.#reason === undefined) options.events.onOversized(size, id, requestId);
+      },
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  get queuedBytes(): number {
+    return this.#session.queuedBytes + this.#gate.queuedBytes;
+  }
+
+  /** Resolves when the server has named the address for our messages. A failure ends the link as well. */
+  async open(): Promise<void> {
+    const fault = this.#reason ?? this.#session.fault();
+    if (fault !== undefined) {
+      this.#end(fault);
+      throw fault;
+    }
+    const waitMs = this.#options.openTimeoutMs ?? OPEN_TIMEOUT_MS;
+    this.#openTimer = setTimeout(
+      () => this.#failOpen(`${this.#where()} did not name the address for messages within ${waitMs} ms`),
+      waitMs,
+    );
+    await new Promise<void>((resolve, reject) => {
+      this.#opening = { resolve, reject };
+      this.#session.request({ method: 'GET', headers: { accept: 'text/event-stream' } }, this);
+    });
+  }
+
+  send(bytes: Buffer, call?: CallId, trace?: Trace): void {
+    const reason = this.#reason ?? (this.#endpoint === undefined ? this.#notOpen() : undefined);
+    if (reason === undefined) {
+      this.#gate.send({ bytes, call, traceparent: trace?.traceparent });
+    } else if (call !== undefined) {
+      queueMicrotask(() => this.#options.events.onUndelivered(call, reason, false));
+    }
+  }
+
+  forget(call: CallId): void {
+    if (this.#gate.forget(call)) return;
+    this.#posts.get(call)?.destroy();
+    this.#posts.delete(call);
+  }
+
+  ready(protocolVersion: string): void {
+    this.#session.protocolVersion = protocolVersion;
+    this.#gate.arm();
+  }
+
+  async close(): Promise<void> {
+    this.kill();
+  }
+
+  kill(): void {
+    this.#end(new StoppedError(`the connection to ${this.#where()} was closed`));
+  }
+
+  onAccepted(head: ResponseHead): void {
+    const type = mediaType(head);
+    if (type === 'text/event-stream') return;
+    this.#failOpen(
+      `${this.#where()} answered with content type ${JSON.stringify(type)} instead of an event stream; check its \`url:\`, and leave \`runtime: sse\` out if the server speaks Streamable HTTP`,
+    );
+  }
+
+  onData(chunk: Buffer, turn: ReadingTurn | undefined): number {
+    return this.#parser.feed(chunk, turn);
+  }
+
+  onEnd(): void {
+    this.#end(new ConnectionLostError(`the server closed the stream from ${this.#where()}`));
+  }
+
+  onRefused(refusal: Refusal): void {
+    this.#failOpen(refusalError(refusal, this.#options.redactor).message);
+  }
+
+  onFailed(error: GatewayError): void {
+    this.#end(error);
+  }
+
+  #onEvent(type: string, data: Buffer): void {
+    if (this.#reason !== undefined) return;
+    if (type === 'message') this.#options.events.onMessage(data);
+    else if (type === 'endpoint' && this.#endpoint === undefined) this.#onEndpoint(data.toString('utf8'));
+  }
+
+  #onEndpoint(address: string): void {
+    const base = this.#session.url;
+    if (!URL.canParse(address, base.href)) {
+      this.#failOpen(`${this.#where()} named an address for messages that is not a URL`);
+      return;
+    }
+    const endpoint = new URL(address, base);
+    if (endpoint.origin !== base.origin) {
+      this.#failOpen(
+        `${this.#where()} wants its messages sent to ${plainUrl(endpoint)}: another origin, to which the configured headers must not go; if that is right, set \`url:\` to that origin`,
+      );
+      return;
+    }
+    // A user name and password in the catalog's URL hold for the whole origin.
+    endpoint.username = base.username;
+    endpoint.password = base.password;
+    this.#endpoint = endpoint;
+    clearTimeout(this.#openTimer);
+    this.#opening?.resolve();
+    this.#opening = undefined;
+  }
+
+  #forward({ bytes, call, traceparent }: Outgoing, onSettled: () => void): void {
+    const settle = (report?: (call: CallId) => void): void => {
+      if (call !== undefined && this.#posts.delete(call)) report?.(call);
+      onSettled();
+    };
+    const { events } = this.#options;
+    const post = new OneWayRequest(
+      this.#session,
+      { ...postOf(bytes, traceparent), url: this.#endpoint },
+      {
+        onTaken: () => settle(),
+        onRefused: (refusal) => settle((id) => this.#onPostRefused(refusal, id)),
+        onFailed: (error, wasSent) => settle((id) => events.onUndelivered(id, error, wasSent)),
+      },
+      call === undefined ? NOTE_DEADLINE_MS : undefined,
+    );
+    if (call !== undefined) this.#posts.set(call, post);
+  }
+
+  #onPostRefused(refusal: Refusal, call: CallId): void {
+    const { events, isAnswerTo, maxMessageBytes, redactor } = this.#options;
+    const { body, isWhole, status } = refusal;
+    if (isWhole && body.length <= maxMessageBytes && isAnswerTo(body, call)) events.onMessage(body, call);
+    else events.onUndelivered(call, refusalError(refusal, redactor), mayBeCarriedOut(status));
+  }
+
+  #failOpen(message: string): void {
+    this.#end(new StartFailedError(this.#options.redactor.redact(message)));
+  }
+
+  #end(reason: GatewayError): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    clearTimeout(this.#openTimer);
+    for (const { call } of this.#gate.close())
+      if (call !== undefined) this.#options.events.onUndelivered(call, reason, false);
+    for (const post of this.#posts.values()) post.destroy();
+    this.#posts.clear();
+    this.#session.destroy();
+    if (this.#opening !== undefined) this.#rejectOpening(this.#opening.reject, reason);
+    this.#options.events.onEnd(reason);
+  }
+
+  #rejectOpening(reject: (error: GatewayError) => void, reason: GatewayError): void {
+    this.#opening = undefined;
+    reject(
+      reason instanceof StartFailedError
+        ? reason
+        : new StartFailedError(reason.message, [], { cause: reason }),
+    );
+  }
+
+  #notOpen(): ConnectionLostError {
+    return new ConnectionLostError(`the stream from ${this.#where()} is not open yet`);
+  }
+
+  #where(): string {
+    return this.#options.redactor.redact(plainUrl(this.#session.url));
+  }
+}

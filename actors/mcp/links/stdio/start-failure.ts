@@ -1,0 +1,58 @@
+// Why a local server could not be started, in words an operator can act on. The system says ENOENT for a missing
+// program, a missing interpreter and a missing folder alike; here the three are told apart.
+
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { StartFailedError } from '../../../base/errors/errors.ts';
+import type { Redactor } from '../../../base/errors/redact.ts';
+
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The complete environment of the process. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+/** The error for a process that could not be started. Arguments are not shown: they often hold secrets. */
+export function startFailure(launch: Launch, error: Error, redactor: Redactor): StartFailedError {
+  const code = (error as NodeJS.ErrnoException).code;
+  const { command, cwd } = launch;
+  const reason = reasonFor(launch, code) ?? error.message;
+  // The original error is no `cause`: it lists every argument.
+  return new StartFailedError(redactor.redact(`could not start "${command}" in ${cwd}: ${reason}`));
+}
+
+function reasonFor({ command, env, cwd }: Launch, code: string | undefined): string | undefined {
+  if (!isFolder(cwd)) return 'that folder does not exist; correct `cwd:` of this server';
+  if (code === 'ENOENT') {
+    if (command.includes('/'))
+      return kindOf(resolve(cwd, command)) === undefined
+        ? 'there is no such file; correct `command:` of this server'
+        : 'the interpreter that its first line names does not exist; install it, or correct that line';
+    return (
+      `there is no such program on its PATH (${env.PATH ?? 'not set'}); install it, write its full path as ` +
+      '`command:`, or set PATH under `env:` of this server'
+    );
+  }
+  if (code === 'EACCES')
+    return kindOf(resolve(cwd, command)) === 'folder'
+      ? 'it is a folder; `command:` must name a program'
+      : 'it may not be executed by this user; check its rights (chmod +x) and those of the folder';
+  if (code === 'E2BIG') return 'its arguments and environment are larger than the system allows';
+  if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM')
+    return `the system is out of processes, file descriptors or memory (${code}); raise the limits or stop servers`;
+  return undefined;
+}
+
+function kindOf(path: string): 'folder' | 'file' | undefined {
+  try {
+    return statSync(path).isDirectory() ? 'folder' : 'file';
+  } catch {
+    return undefined;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return kindOf(path) === 'folder';
+}

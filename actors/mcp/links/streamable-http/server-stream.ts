@@ -1,0 +1,105 @@
+// The stream on which a Streamable HTTP server sends what belongs to no request of ours: a GET that stays open
+// and is opened again whenever it breaks, from the last event on. A server need not offer one (405).
+// It never fails a link: only a server that had the stream and now says that the session is gone does that.
+
+import type { GatewayError } from '../../../base/errors/errors.ts';
+import type { ReadingTurn } from '../http/paced-reader.ts';
+import { reconnectDelayMs } from '../http/reconnect-delay.ts';
+import { type Refusal, sessionGoneError } from '../http/remote-errors.ts';
+import type { RemoteEvents, RemoteRequest } from '../http/remote-request.ts';
+import { mediaType, type RemoteOptions, type RemoteSession } from '../http/remote-session.ts';
+import type { ResponseHead } from '../http/response-head.ts';
+import { type SseCursor, SseParser } from '../sse/sse-parser.ts';
+import { isSessionGone } from './session-gone.ts';
+
+/** A stream that stood this long worked; one that breaks sooner, without a message, counts as a try in vain. */
+const STEADY_MS = 5_000;
+
+export interface ServerStreamEvents {
+  onMessage(bytes: Buffer): void;
+  onOversized(size: number, id: string | undefined, requestId: string | undefined): void;
+  onSessionGone(error: GatewayError): void;
+}
+
+export class ServerStream implements RemoteEvents {
+  readonly #session: RemoteSession;
+  readonly #options: RemoteOptions;
+  readonly #events: ServerStreamEvents;
+  readonly #cursor: SseCursor = { lastEventId: '', retryMs: undefined };
+  #request: RemoteRequest | undefined;
+  #parser: SseParser | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #openedAt: number | undefined;
+  #isClosed = false;
+
+  constructor(session: RemoteSession, options: RemoteOptions, events: ServerStreamEvents) {
+    this.#session = session;
+    this.#options = options;
+    this.#events = events;
+  }
+
+  open(): void {
+    if (this.#isClosed) return;
+    const headers: Record<string, string> = { accept: 'text/event-stream' };
+    if (this.#cursor.lastEventId !== '') headers['last-event-id'] = this.#cursor.lastEventId;
+    this.#request = this.#session.request({ method: 'GET', headers }, this);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#request?.destroy();
+  }
+
+  onAccepted(head: ResponseHead): void {
+    if (mediaType(head) !== 'text/event-stream') {
+      this.#request?.destroy();
+      this.#openLater();
+      return;
+    }
+    this.#openedAt = performance.now();
+    this.#parser = new SseParser(this.#options.maxMessageBytes, this.#cursor, {
+      onEvent: (type, data) => {
+        if (type !== 'message' || this.#isClosed) return;
+        this.#failures = 0;
+        this.#events.onMessage(data);
+      },
+      onOversizedEvent: (_type, { size, id, requestId }) => {
+        if (!this.#isClosed) this.#events.onOversized(size, id, requestId);
+      },
+    });
+  }
+
+  onData(chunk: Buffer, turn: ReadingTurn | undefined): number {
+    return this.#parser?.feed(chunk, turn) ?? chunk.length;
+  }
+
+  onEnd(): void {
+    if (this.#openedAt !== undefined && performance.now() - this.#openedAt > STEADY_MS) this.#failures = 0;
+    this.#openLater();
+  }
+
+  onRefused(refusal: Refusal): void {
+    const wasOpen = this.#openedAt !== undefined;
+    if (wasOpen && this.#session.id !== undefined && isSessionGone(refusal, false)) {
+      this.#events.onSessionGone(sessionGoneError(refusal, this.#options.redactor));
+    } else if (refusal.status === 405 || (refusal.status === 404 && !wasOpen)) {
+      // No stream here. A 404 at the first try is a server without a route for GET, not a session that is gone:
+      // a lost session shows at the next POST, and a new one would meet the same 404.
+      this.close();
+    } else {
+      this.#openLater();
+    }
+  }
+
+  onFailed(): void {
+    this.onEnd();
+  }
+
+  #openLater(): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => this.open(), reconnectDelayMs(this.#failures, this.#cursor.retryMs));
+    this.#failures += 1;
+  }
+}

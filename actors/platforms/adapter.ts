@@ -1,0 +1,206 @@
+// An adapter knows one type of trigger: how its events come in, what they say, and how an answer goes out. All adapters
+// have this one shape, so that who has read one has read all.
+
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
+import type { Filters } from '../../machines/matching.ts';
+import type { Log } from '../base/errors/log.ts';
+import type { DecisionInbound } from '../events/decision-inbound.ts';
+import type { Outbound } from '../events/outbox/outbound.ts';
+import type { Undelivered } from '../store/delivery.ts';
+import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
+import type { ConnectedAccount, Connections } from './connections/connector.ts';
+import type { ManualInput, ManualOrigin } from './manual/input.ts';
+import type { Remark } from './remarks.ts';
+import type { RefusedProof } from './webhooks/refused-proofs.ts';
+import type { Webhook } from './webhooks/webhook.ts';
+
+/** An event as it reads, whatever platform it came from. */
+export interface InboundEvent {
+  /** The platform's word in ids, keys and paths: `repohost`. */
+  readonly platform: string;
+  /** To which account of ours it came: only triggers of that account take it. Undefined where any may. */
+  readonly account?: string | undefined;
+  /** Triggers that may take it: those it was verified for. The router chooses among those of them that still exist. */
+  readonly triggers: readonly string[];
+  /** Names of commands it may stand for, the most exact first: `pull_request.opened`, `pull_request`. */
+  readonly names: readonly string[];
+  /** A command that a person wrote where names are those of events, with its slash: `/deploy`. What stands behind it is in `text`. */
+  readonly spoken?: string | undefined;
+  /** What its adapter has read of it besides, for `takes` and `outbound` of the same adapter. */
+  readonly facts?: unknown;
+  /** Conditions of triggers that only the platform can judge, with its answers: filled in by `complete`, read by `takes`. */
+  readonly checks?: Readonly<Record<string, boolean>> | undefined;
+  /** What a person wrote; undefined for events without words. */
+  readonly text: string | undefined;
+  /** Somebody pressed, chose or filled in something: `text` is what that holds, and `patterns` are about what people write. */
+  readonly isChoice?: boolean | undefined;
+  /** By that they approve or deny what we had asked: it goes to nobody else, whatever commands there are. Whether they may is not the adapter's to know. */
+  readonly decision?: DecisionInbound | undefined;
+  /** A large text as JSON. */
+  readonly textJson?: Uint8Array | undefined;
+  /** Why nothing here can answer it, whatever the filters of triggers say; it is ignored with this note. */
+  readonly unsupported?: string | undefined;
+  readonly channel: string | undefined;
+  /** Other names by which a filter may know it: ids that a chat had before. */
+  readonly channelAliases?: readonly string[] | undefined;
+  readonly user: string | undefined;
+  /** The same: a name beside an id. */
+  readonly userAliases?: readonly string[] | undefined;
+  readonly context: Readonly<Record<string, unknown>>;
+  /** Of a large one no more than the members that are read here. */
+  readonly payload: unknown;
+  /** A large payload whole, as JSON. */
+  readonly payloadJson?: Uint8Array | undefined;
+  /**
+   * What stands behind the command, where the command came apart from the text: parameters are read from this alone, since
+   * what is said besides is no part of the command. Undefined where the command, if any, is in the text.
+   */
+  readonly commandRest?: string | undefined;
+  /** Values given with it beside the text: of a manual run, or of a platform that has fields for them. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Whoever sent it sees that an answer is to come, or spoke to us alone: where there will be none they are told so, whatever the reason. */
+  readonly isAwaited?: boolean | undefined;
+  /** Epoch ms. The platform takes no answer after that, so what is not answered by then is given up a little before. */
+  readonly answerBy?: number | undefined;
+  /** Our bot was brought into the conversation: the trigger's `welcome` is said there, and no handler is asked. */
+  readonly isArrival?: boolean | undefined;
+}
+
+export interface RegisterOptions {
+  /** For one guild alone, on a platform that has such. */
+  readonly guild?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A line of a platform's menu of commands, as people see it there. */
+export interface MenuCommand {
+  readonly command: string;
+  readonly description: string;
+}
+
+/** For the terminal. */
+export interface MenuByHand {
+  /** `the manifest of the app`. */
+  readonly where: string;
+  readonly text: string;
+}
+
+/** What an open trigger can do in the world. */
+export interface SourceHost {
+  readonly store: Store;
+  readonly log: Log;
+  /** Makes the event durable; the answer to the platform comes after this. */
+  accept(event: NewEvent): Promise<Appended>;
+  /**
+   * Resolves when the delivery has ended or parks, or with undefined at the deadline, or when it is `givenUp`: a wait takes
+   * one of few places, as its trigger's. Ask before `accept`.
+   */
+  settled(trigger: string, id: string, timeoutMs: number, givenUp: AbortSignal): Promise<Settled | undefined>;
+  /** Ends a delivery that waits, is held or dead, as ignored with the note, and tells whoever waits for it; false for any other. */
+  discard(id: string, note: string): Promise<boolean>;
+  /**
+   * Ends the attempt at a delivery that is under way, or is parked: its signal is aborted, and it is recorded as ignored with
+   * the note. Gives false for any other. A host that cannot do it lets the attempt end by itself.
+   */
+  readonly cancel?: ((id: string, note: string) => Promise<boolean>) | undefined;
+  /**
+   * The platform says of messages that it had taken from an account (`Adapter.account`) that they did not arrive: their
+   * deliveries, which were done, are dead from now on. Gives their ids, undefined for what nobody here has sent.
+   */
+  undeliver(
+    platform: string,
+    account: string,
+    messages: readonly Undelivered[],
+  ): Promise<readonly (string | undefined)[]>;
+  /** A request to the path of that trigger proved nothing, and was refused. A host that shows none hears of none. */
+  readonly onProofRefused?: ((trigger: string, refused: RefusedProof) => void) | undefined;
+  /** Puts a webhook on the gateway's listener, or on one of its own. Gives the way to take it away. */
+  listen(
+    webhook: Webhook,
+    address?: { readonly host: string; readonly port: number },
+  ): Promise<() => Promise<void>>;
+  /** Sockets and pollers of ours to a platform, which all triggers of an account share. */
+  readonly connections: Connections;
+}
+
+/** How a delivery has ended; or that it has parked, since nobody knows when that is over. */
+export interface Settled {
+  readonly state: 'done' | 'dead' | 'ignored' | 'waiting';
+  readonly answer: string | undefined;
+  readonly note: string | undefined;
+  /** With `waiting`: the name that wakes it, and when a timer does so, epoch ms. */
+  readonly waitingFor?: string | undefined;
+  readonly until?: number | undefined;
+}
+
+export interface OpenTrigger {
+  close(): Promise<void>;
+}
+
+export interface Adapter<T extends Trigger = Trigger> {
+  readonly type: T['type'];
+  /**
+   * The account of ours at the platform that a trigger uses: a bot, a number, a host. Its limits, its order and its connection
+   * are those of all triggers that use it. No secret; it stands in keys, logs and GET /triggers. Pure; for a type that has
+   * connections or sends messages.
+   */
+  account?(trigger: T): string;
+  /**
+   * From here on events of this trigger are accepted. Rejects when it cannot be opened now; its supervisor tries again.
+   * What several triggers share (a path, a connection) is the adapter's own affair.
+   */
+  open(trigger: T, host: SourceHost): Promise<OpenTrigger>;
+  /**
+   * The event of a run, for a type whose triggers somebody runs (`byHand` of the type). Throws ConflictError for a run that is
+   * not allowed.
+   */
+  runByHand?(trigger: T, run: ManualInput, origin: ManualOrigin): NewEvent;
+  /** How a stored event reads. Throws for one that no longer can be read: it is dead then. */
+  read(event: StoredEvent): InboundEvent;
+  /**
+   * Whether filters of its own take the event: repositories, branches, events; or in words why not, where an operator would not
+   * see it from the file. Asked when the event is handled, by the files as they are then; whoever accepts it asks none. Pure.
+   * Without it, any event that was verified for the trigger.
+   */
+  takes?(trigger: T, event: InboundEvent): boolean | string;
+  /**
+   * The event with what filters of these triggers ask and only the platform knows, as the name of a channel, or `checks`; undefined
+   * where it has all that they need. Rejects with a DeliveryError while that cannot be had: the event is tried again, and never taken unfiltered.
+   */
+  complete?(event: InboundEvent, triggers: readonly T[]): Promise<InboundEvent> | undefined;
+  /** The filters that chats have in common (inbox/chat-filters.ts), for a type that has them. Asked for once per trigger. */
+  filters?(trigger: T): Filters;
+  /**
+   * Its chat offers the built-in commands (handlers/built-in-commands.ts): an event whose first name is one of them, that is no
+   * choice, and that no command of a trigger takes, is answered by them, with its `parameters` as the options. Calls of control (`isControlCall`)
+   * come under `controlKey` of the conversation's key.
+   */
+  readonly hasBuiltIns?: boolean | undefined;
+  /** How messages go out to its platform. Without it answers are only kept in the record. */
+  readonly outbound?: Outbound<T> | undefined;
+  /** What was found out about a trigger, for an operator: what waited at its platform, say. Pure. */
+  remarks?(trigger: T): readonly Remark[];
+  /** What the platform's menu holds of triggers, all of one account. Pure. For a platform that has a menu. */
+  menu?(triggers: readonly T[]): readonly MenuCommand[];
+  /** The same where no API sets it: what a person has to put where, as the platform wants it written. Pure. */
+  menuByHand?(triggers: readonly T[]): MenuByHand;
+  /** Whether its files have the commands of a trigger put there, everywhere or for a guild; where it is missing they always do. Pure. */
+  isInMenu?(trigger: T, guild: string | undefined): boolean;
+  /**
+   * Puts the commands of triggers, all of one account, into the platform's menu, whatever stands there. Gives their names as
+   * people type them. Rejects with what the platform says. For a platform that has a menu.
+   */
+  register?(triggers: readonly T[], options: RegisterOptions): Promise<readonly string[]>;
+  /**
+   * Removes what it keeps in the store for triggers that have been gone for `keepMs`; asked for every few minutes. Gives how
+   * many rows. Rejects as the store does.
+   */
+  tidy?(store: Store, isThere: (trigger: string) => boolean, keepMs: number): Promise<number>;
+}
+
+/** Under which names its connection, its rows and its limits are known. */
+export function accountOf<T extends Trigger>({ type, account }: Adapter<T>, trigger: T): ConnectedAccount {
+  if (account === undefined) throw new Error(`triggers of type ${type} have no account`);
+  return { platform: platformOf(type), account: account(trigger) };
+}

@@ -1,0 +1,44 @@
+// What is known of an app in this process: shared by its triggers and kept over reloads.
+
+import { appOf } from '../../../config/resources/fields/workspace-app.ts';
+import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { ClientsByCredential } from '../accounts/clients-by-credential.ts';
+import { BotTurns } from '../chats/bot-turns.ts';
+import { AppBots } from './app-bots.ts';
+import { WorkspaceBot } from './bot.ts';
+import { ChannelNames } from './channel-names.ts';
+
+export interface WorkspaceAccount {
+  /** The app; no secret, it stands in keys. */
+  readonly name: string;
+  readonly turns: BotTurns;
+  readonly channels: ChannelNames;
+  readonly bots: AppBots;
+}
+
+export class WorkspaceAccounts {
+  readonly #accounts = new Map<string, WorkspaceAccount>();
+  readonly #bots = new ClientsByCredential<ChatWorkspaceTrigger, WorkspaceBot>(
+    ({ config }) => [config.bot_token, config.api_root],
+    ({ config }) => new WorkspaceBot(config.bot_token, config.api_root),
+  );
+
+  readonly of = ({ config }: ChatWorkspaceTrigger): WorkspaceAccount => {
+    const name = appOf(config);
+    const account = this.#accounts.get(name) ?? {
+      name,
+      turns: new BotTurns(),
+      channels: new ChannelNames(),
+      bots: new AppBots(this.botOf),
+    };
+    this.#accounts.set(name, account);
+    return account;
+  };
+
+  /** By its name. */
+  readonly named = (name: string): WorkspaceAccount | undefined => this.#accounts.get(name);
+
+  readonly botOf = this.#bots.required;
+  /** Which bot of an app it is, as a word that says nothing of its token. */
+  readonly digestOf = this.#bots.digestOf;
+}

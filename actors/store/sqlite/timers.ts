@@ -1,0 +1,74 @@
+// Durable timers: events that are appended when they are due. The next claim appends them, so no timer of the process is needed.
+
+import { storable } from '../storable.ts';
+import type { NewEvent, NewTimer } from '../store.ts';
+import type { SqliteConnection, Statement } from './connection.ts';
+
+export class SqliteTimers {
+  readonly #set: Statement<readonly []>;
+  readonly #cancel: Statement<readonly []>;
+  readonly #due: Statement<
+    readonly [string, string, string, string, string, string, Uint8Array, string | null, string | null]
+  >;
+  readonly #firstThatWakes: Statement<readonly [number | null]>;
+  readonly #cancelThatWake: Statement<readonly []>;
+  readonly #next: Statement<readonly [number]>;
+
+  constructor(connection: SqliteConnection) {
+    this.#set = connection.prepare(
+      `INSERT INTO timer (owner, name, due, id, key, meta, trace, body, kind, wakes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (owner, name) DO UPDATE SET due = excluded.due, id = excluded.id, key = excluded.key,
+         meta = excluded.meta, trace = excluded.trace, body = excluded.body, kind = excluded.kind,
+         wakes = excluded.wakes`,
+    );
+    this.#cancel = connection.prepare('DELETE FROM timer WHERE owner = ? AND name = ?');
+    this.#due = connection.prepare(
+      'SELECT owner, name, id, key, meta, trace, body, kind, wakes FROM timer WHERE due <= ? ORDER BY due LIMIT ?',
+    );
+    this.#firstThatWakes = connection.prepare(
+      'SELECT min(due) FROM timer WHERE owner = ? AND key = owner AND wakes = ?',
+    );
+    this.#cancelThatWake = connection.prepare(
+      'DELETE FROM timer WHERE owner = ? AND key = owner AND wakes = ?',
+    );
+    this.#next = connection.prepare('SELECT due FROM timer WHERE due > ? ORDER BY due LIMIT 1');
+  }
+
+  set(owner: string, timer: NewTimer, now: number): void {
+    const { id, key, meta, trace, body, kind, wakes } = timer.event;
+    const due = now + Math.max(0, Math.ceil(timer.inMs));
+    const texts = [storable(id), storable(key), storable(meta), storable(trace)];
+    const envelope = [kind, wakes].map((word) => (word === undefined ? null : storable(word)));
+    this.#set.run([owner, storable(timer.id), due, ...texts, body, ...envelope]);
+  }
+
+  /** When the first of the mailbox's own timers is due that wakes that name. */
+  firstThatWakes(owner: string, name: string): number | undefined {
+    return this.#firstThatWakes.get([owner, storable(name)])?.[0] ?? undefined;
+  }
+
+  cancelThatWake(owner: string, name: string): void {
+    this.#cancelThatWake.run([owner, storable(name)]);
+  }
+
+  cancel(owner: string, name: string): void {
+    this.#cancel.run([owner, storable(name)]);
+  }
+
+  /** Takes out at most `limit` timers that are due, the longest overdue first. */
+  takeDue(now: number, limit: number): readonly NewEvent[] {
+    const events: NewEvent[] = [];
+    for (const row of this.#due.all([now, limit])) {
+      const [owner, name, id, key, meta, trace, body, kind, wakes] = row;
+      this.#cancel.run([owner, name]);
+      events.push({ id, key, meta, trace, body, kind: kind ?? undefined, wakes: wakes ?? undefined });
+    }
+    return events;
+  }
+
+  /** When the next one after that time is due. */
+  nextAfter(time: number): number | undefined {
+    return this.#next.get([time])?.[0];
+  }
+}

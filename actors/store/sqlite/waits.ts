@@ -1,0 +1,213 @@
+// The checkpoints, parks and wakers in the file: the state that an event has kept, the name it waits for, and the event that has
+// woken it. Which event is woken when is decided in mailboxes/waits.ts.
+//
+// SQW1  `waits_for` is there exactly while the state is `waiting`.
+// SQW2  the event that woke another one is copied: the retention of its own record may end first.
+
+import { stateCodes } from '../delivery-states.ts';
+import { bounded, NOTE_LENGTH } from '../record-texts.ts';
+import { storable } from '../storable.ts';
+import type { StoredEvent, TurnResult } from '../store.ts';
+import type { SqliteConnection, Statement } from './connection.ts';
+
+export interface WaitingEvent {
+  readonly seq: number;
+  readonly id: string;
+  readonly holdsKey: boolean;
+}
+
+export interface Wait {
+  readonly seq: number;
+  readonly name: string;
+  readonly holdsKey: boolean;
+  readonly trigger: string | undefined;
+  readonly note: string | undefined;
+}
+
+/** What a stored event has that most events have not. */
+export type Extras = Pick<StoredEvent, 'kind' | 'wakes' | 'state' | 'woken' | 'steps'>;
+
+type Nothing = readonly [];
+
+export class SqliteWaits {
+  readonly #extras: Statement<
+    readonly [
+      kind: string | null,
+      wakes: string | null,
+      state: string | null,
+      wokenId: string | null,
+      wokenKind: string | null,
+      wokenMeta: string | null,
+      wokenBody: Uint8Array | null,
+      steps: number | null,
+    ]
+  >;
+  readonly #stateOf: Statement<readonly [string | null]>;
+  readonly #keep: Statement<Nothing>;
+  readonly #forgetWaker: Statement<Nothing>;
+  readonly #drop: Statement<Nothing>;
+  readonly #checkpoint: Statement<readonly [number]>;
+  readonly #park: Statement<Nothing>;
+  readonly #noteUntil: Statement<Nothing>;
+  readonly #waiting: Statement<readonly [number, string, number | null]>;
+  readonly #waker: Statement<readonly [number]>;
+  readonly #wakes: Statement<readonly [string | null]>;
+  readonly #waitsFor: Statement<readonly [string | null]>;
+  readonly #copyWaker: Statement<Nothing>;
+  readonly #wake: Statement<Nothing>;
+  readonly #end: Statement<Nothing>;
+  readonly #heldKeys: Statement<readonly [string]>;
+  readonly #isHeld: Statement<readonly [number]>;
+
+  constructor(connection: SqliteConnection) {
+    const { queued, waiting } = stateCodes;
+    this.#extras = connection.prepare(
+      `SELECT kind, wakes, progress.state, woken_id, woken_kind, woken_meta, woken_body,
+         (SELECT max(n) FROM step WHERE step.seq = delivery.seq)
+       FROM delivery LEFT JOIN progress ON progress.seq = delivery.seq WHERE delivery.seq = ?`,
+    );
+    this.#stateOf = connection.prepare('SELECT state FROM progress WHERE seq = ?');
+    this.#keep = connection.prepare(
+      'INSERT INTO progress (seq, state) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET state = excluded.state',
+    );
+    this.#forgetWaker = connection.prepare(
+      `UPDATE progress SET woken_id = NULL, woken_kind = NULL, woken_meta = NULL, woken_body = NULL WHERE seq = ?`,
+    );
+    this.#drop = connection.prepare('DELETE FROM progress WHERE seq = ?');
+    this.#checkpoint = connection.prepare(
+      `UPDATE delivery SET has_progress = 1, attempts = CASE WHEN ? THEN crashes + 1 ELSE attempts END,
+         trigger = coalesce(?, trigger), note = coalesce(?, note) WHERE seq = ? RETURNING attempts`,
+    );
+    // What ended with the process stays counted: an event that ends it again and again makes no progress by parking.
+    this.#park = connection.prepare(
+      `UPDATE delivery SET state = ${waiting}, waits_for = ?, holds_key = ?, has_progress = 1, attempts = crashes,
+         held_by = NULL, retry_at = NULL, trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
+    );
+    this.#noteUntil = connection.prepare('UPDATE delivery SET retry_at = ? WHERE seq = ?');
+    this.#waiting = connection.prepare(
+      'SELECT seq, id, holds_key FROM delivery WHERE key = ? AND waits_for = ? ORDER BY seq LIMIT 1',
+    );
+    this.#waker = connection.prepare(
+      `SELECT seq FROM delivery INDEXED BY delivery_waker
+       WHERE key = ? AND wakes = ? AND wakes IS NOT NULL AND state < ${stateCodes.dead} ORDER BY seq LIMIT 1`,
+    );
+    this.#wakes = connection.prepare('SELECT wakes FROM delivery WHERE seq = ?');
+    this.#waitsFor = connection.prepare('SELECT waits_for FROM delivery WHERE seq = ?');
+    this.#copyWaker = connection.prepare(
+      `INSERT INTO progress (seq, woken_id, woken_kind, woken_meta, woken_body)
+       SELECT ?, id, coalesce(kind, 'inbound'), meta, body FROM delivery JOIN body ON body.seq = delivery.seq
+       WHERE delivery.seq = ?
+       ON CONFLICT (seq) DO UPDATE SET woken_id = excluded.woken_id, woken_kind = excluded.woken_kind,
+         woken_meta = excluded.woken_meta, woken_body = excluded.woken_body`,
+    );
+    this.#wake = connection.prepare(
+      `UPDATE delivery SET state = ${queued}, waits_for = NULL, holds_key = NULL, retry_at = NULL, note = NULL
+       WHERE seq = ?`,
+    );
+    this.#end = connection.prepare('UPDATE delivery SET waits_for = NULL, holds_key = NULL WHERE seq = ?');
+    this.#heldKeys = connection.prepare(
+      'SELECT DISTINCT key FROM delivery WHERE waits_for IS NOT NULL AND holds_key = 1',
+    );
+    this.#isHeld = connection.prepare(
+      'SELECT 1 FROM delivery WHERE key = ? AND waits_for IS NOT NULL AND holds_key = 1 LIMIT 1',
+    );
+  }
+
+  extras(seq: number): Extras {
+    const row = this.#extras.get([seq]);
+    if (row === undefined) return {};
+    const [kind, wakes, state, id, wokenKind, meta, body, steps] = row;
+    return {
+      kind: kind ?? undefined,
+      wakes: wakes ?? undefined,
+      state: state ?? undefined,
+      woken: id === null ? undefined : { id, kind: wokenKind ?? '', meta: meta ?? '', body: body ?? NO_BODY },
+      steps: steps ?? undefined,
+    };
+  }
+
+  /** Gives as which attempt the turn goes on; with `hasSteps` it has got on, whatever is kept. */
+  checkpoint({ seq, state, trigger, note }: TurnResult, hasSteps: boolean): number {
+    const isProgress = this.#keepState(seq, state) || hasSteps;
+    const row = this.#checkpoint.get([
+      isProgress ? 1 : 0,
+      bounded(trigger, NOTE_LENGTH),
+      bounded(note, NOTE_LENGTH),
+      seq,
+    ]);
+    if (row === undefined) throw new Error('the event of a checkpoint is gone');
+    return row[0];
+  }
+
+  park({ seq, name, holdsKey, trigger, note }: Wait, state: string | null | undefined): void {
+    this.#keepState(seq, state);
+    this.#forgetWaker.run([seq]);
+    this.#park.run([
+      storable(name),
+      holdsKey ? 1 : null,
+      bounded(trigger, NOTE_LENGTH),
+      bounded(note, NOTE_LENGTH),
+      seq,
+    ]);
+  }
+
+  noteUntil(seq: number, until: number | null): void {
+    this.#noteUntil.run([until, seq]);
+  }
+
+  /** The first of those that wait in the key for that name. */
+  waiting(key: string, name: string): WaitingEvent | undefined {
+    const row = this.#waiting.get([key, storable(name)]);
+    return row === undefined ? undefined : { seq: row[0], id: row[1], holdsKey: row[2] === 1 };
+  }
+
+  /** What it waits for. */
+  waitsFor(seq: number): string | undefined {
+    return this.#waitsFor.get([seq])?.[0] ?? undefined;
+  }
+
+  /** The first of those that wait in the key for their turn and wake that name. */
+  waker(key: string, name: string): number | undefined {
+    return this.#waker.get([key, storable(name)])?.[0];
+  }
+
+  wakesOf(seq: number): string | undefined {
+    return this.#wakes.get([seq])?.[0] ?? undefined;
+  }
+
+  wake(seq: number, waker: number): void {
+    this.#copyWaker.run([seq, waker]);
+    this.#wake.run([seq]);
+  }
+
+  /** It waits no more, whatever becomes of it. */
+  end(seq: number): void {
+    this.#end.run([seq]);
+  }
+
+  /** What was kept of it is forgotten: it begins anew. */
+  drop(seq: number): void {
+    this.#drop.run([seq]);
+  }
+
+  /** The keys that are held. */
+  heldKeys(): readonly string[] {
+    return this.#heldKeys.all([]).map(([key]) => key);
+  }
+
+  isHeld(key: string): boolean {
+    return this.#isHeld.get([key]) !== undefined;
+  }
+
+  /** Gives whether it was another one before. */
+  #keepState(seq: number, state: string | null | undefined): boolean {
+    if (state === undefined) return false;
+    const kept = state === null ? null : storable(state);
+    const before = this.#stateOf.get([seq]);
+    if (before !== undefined && before[0] === kept) return false;
+    this.#keep.run([seq, kept]);
+    return kept !== (before?.[0] ?? null);
+  }
+}
+
+const NO_BODY = new Uint8Array();

@@ -1,0 +1,43 @@
+// The events of the second repository host that are known, by the `object_kind` of its payloads, and their actions. Of what runs
+// or is deployed the status is the action.
+//
+// Left out are those that belong to no repository (members, groups, vulnerabilities), and `access_token`, which the gateway has
+// itself sent to look whether a hook works (`repohostb/hooks.ts`).
+
+import { EventNames } from './event-names.ts';
+
+const changes = ['open', 'update', 'close', 'reopen'] as const;
+
+/** Of pipelines and their jobs. */
+const statuses = [
+  'created',
+  'waiting_for_resource',
+  'preparing',
+  'waiting_for_callback',
+  'pending',
+  'running',
+  'success',
+  'failed',
+  'canceling',
+  'canceled',
+  'skipped',
+  'manual',
+  'scheduled',
+] as const;
+
+export const repoHostBEventNames = new EventNames({
+  merge_request: [...changes, 'merge', 'approved', 'unapproved', 'approval', 'unapproval'],
+  issue: changes,
+  work_item: changes,
+  note: ['create', 'update'],
+  push: [],
+  tag_push: [],
+  pipeline: statuses,
+  build: statuses,
+  deployment: ['created', 'running', 'success', 'failed', 'canceled', 'skipped', 'blocked'],
+  release: ['create', 'update', 'delete'],
+  wiki_page: ['create', 'update', 'delete'],
+  milestone: ['create', 'close', 'reopen', 'delete'],
+  emoji: ['award', 'revoke'],
+  feature_flag: [],
+});

@@ -1,0 +1,110 @@
+// A flow with nodes of many types, in processes that end at any commit: it comes to the same answer, says the same once, and no node that has
+// ended is begun again.
+
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { FlowHandler } from '../../../../../actors/agents/flows/flow-handler.ts';
+import { type Handler, HandlerError, type Job } from '../../../../../actors/agents/handlers/handler.ts';
+import { isParked } from '../../../../../actors/agents/handlers/handler-context.ts';
+import type { NewEvent } from '../../../../../actors/store/store.ts';
+import type { AskingWork } from '../../../../../config/resources/flows/flow.ts';
+import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
+import { aJob } from '../../../../fixtures/automation/jobs.ts';
+import { KeptRun, ProcessEnded } from '../../../../fixtures/automation/kept-run.ts';
+
+const flow = await flowOf(`  parameters: [{ name: version, required: true }]
+  nodes:
+    - { id: check, type: Agent, config: { agent: checker, input: "Check {{ parameters.version }}" } }
+    - { id: names, type: Transform, config: { set: { all: [ada, ben], n: "{{ size(steps.check.output.text) }}" } } }
+    - id: each
+      type: Loop
+      config:
+        over: steps.names.output.all
+        nodes:
+          - { id: greet, type: Agent, config: { agent: greeter, input: "{{ item }}" }, retry: { attempts: 3, min_backoff_seconds: 0.001, max_backoff_seconds: 0.001 } }
+    - { id: pause, type: Wait, config: { seconds: 0.001 } }
+    - { id: both, type: Join, config: { strategy: all } }
+    - { id: never, type: Response, config: { text: never } }
+    - { id: broken, type: Agent, config: { agent: breaker }, on_error: rescue }
+    - { id: rescue, type: Response, config: { text: "rescued: {{ steps.broken.error }}" } }
+    - { id: rest, type: Wait, config: { seconds: 0.001 } }
+    - { id: told, type: Response, config: { text: "{{ steps.each.output.results[1].text }} of {{ steps.each.output.count }}" } }
+    - { id: end, type: End, config: { output: { n: "{{ steps.names.output.n }}", greeted: "{{ steps.each.output.results }}" } } }
+  connections:
+    - { from: check, to: names, when: steps.check.output.data.ok }
+    - { from: check, to: never, when: else }
+    - { from: names, to: each }
+    - { from: names, to: pause }
+    - { from: each, to: both }
+    - { from: pause, to: both }
+    - { from: both, to: broken }
+    - { from: rescue, to: rest }
+    - { from: rest, to: told }
+    - { from: told, to: end }
+`);
+
+it('FWR1 FWR2 FWR3 RPT2 RPT3 a flow comes to its end wherever its process ends', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 8 }), async (endsAt) => {
+      const run = new KeptRun();
+      const said = () => run.sent.flatMap(({ emit = [] }) => emit.map(({ id }) => id));
+      const rows = async (text: string, step: string) => [{ id: `${step}: ${text}` } as NewEvent];
+      const says = { isHeard: true, rows };
+      const failed = new Set<string>();
+      const keys = new Set<string>();
+      const agents: Readonly<
+        Record<string, (job: Job) => { readonly text: string; readonly data?: unknown }>
+      > = {
+        checker: ({ input }) => ({ text: input, data: { ok: true } }),
+        greeter: ({ input, idempotencyKey }) => {
+          if (!failed.has(idempotencyKey) && failed.add(idempotencyKey)) throw new HandlerError('for now');
+          return { text: `hello ${input}` };
+        },
+        breaker: () => {
+          throw new HandlerError('no', { isFinal: true });
+        },
+      };
+      const handlerOf = (work: AskingWork): Handler => ({
+        run: async (job) => {
+          keys.add(job.idempotencyKey);
+          await new Promise((resolve) => setImmediate(resolve));
+          return agents[work.type === 'Agent' ? String(work.agent) : '']?.(job) ?? { text: '' };
+        },
+      });
+      const handler = new FlowHandler(flow, {
+        handlerOf,
+        readDefinition: async () => flow,
+      });
+      const ends = [...endsAt];
+      const job = aJob({ input: 'go', parameters: { version: '1.2' } });
+      for (let attempt = 0; ; attempt += 1) {
+        expect(attempt).toBeLessThan(200);
+        run.endsAt = run.commits + (ends.shift() ?? Number.POSITIVE_INFINITY);
+        try {
+          const reply = await run.attempt(handler, job, { says });
+          if (isParked(reply)) {
+            await new Promise((resolve) => setTimeout(resolve, 2));
+            continue;
+          }
+          expect(reply.text).toBe('hello ben of 2');
+          expect(reply.data).toEqual({
+            n: 9,
+            greeted: [
+              { text: 'hello ada', data: null },
+              { text: 'hello ben', data: null },
+            ],
+          });
+          break;
+        } catch (error) {
+          expect(error).toBeInstanceOf(ProcessEnded);
+          await new Promise((resolve) => setTimeout(resolve, 2));
+        }
+      }
+      expect(said()).toEqual(['rescue: rescued: no']);
+      const left = run.rows.filter(({ kind }) => kind === 'left' || kind === 'failed').map((row) => row.in);
+      expect(new Set(left).size).toBe(left.length);
+      expect(keys.size).toBe(4);
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,263 @@
+// A flow with what reaches outside and what waits: an HTTP request, a tool, an approval, a wait and Responses side by side, in processes that
+// end at any commit. Nothing is done under two keys, and what may have happened is not done again unless that does no harm.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { digestOf } from '../../../../../actors/agents/approvals/approval-record.ts';
+import type { ApprovalOutcome, RunApprovals } from '../../../../../actors/agents/approvals/run-approvals.ts';
+import { FlowHandler } from '../../../../../actors/agents/flows/flow-handler.ts';
+import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
+import { isParked } from '../../../../../actors/agents/handlers/handler-context.ts';
+import type { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
+import type { NewEvent } from '../../../../../actors/store/store.ts';
+import type { Flow } from '../../../../../config/resources/flows/flow.ts';
+import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
+import { aJob } from '../../../../fixtures/automation/jobs.ts';
+import { KeptRun, ProcessEnded } from '../../../../fixtures/automation/kept-run.ts';
+
+/** By its key: how often it came. */
+let requests = new Map<string, number>();
+const server = createServer((request, response) => {
+  const key = String(request.headers['idempotency-key']);
+  const n = (requests.get(key) ?? 0) + 1;
+  requests.set(key, n);
+  request.resume();
+  // The first one under each key finds it busy.
+  response.writeHead(n === 1 ? 503 : 200, { 'content-type': 'application/json' }).end(JSON.stringify({ n }));
+});
+let flow: Flow;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  flow = await flowOf(`  nodes:
+    - { id: ask, type: Approval, config: { message: "Ship {{ input }}?", approvers: [ada] } }
+    - { id: ship, type: HTTP, retry: { attempts: 5, min_backoff_seconds: 0.001, max_backoff_seconds: 0.001 }, config: { method: POST, url: "http://127.0.0.1:${port}/ship", body: { what: "{{ input }}" } } }
+    - { id: pay, type: Tool, config: { server: bank, tool: pay, arguments: { sum: 3 } }, on_error: unsure }
+    - { id: look, type: Tool, config: { server: bank, tool: look } }
+    - { id: unsure, type: Response, config: { text: "{{ steps.pay.error }}" } }
+    - { id: paid, type: Response, config: { text: "paid" } }
+    - { id: shipped, type: Response, config: { text: "shipped {{ steps.ship.output.status }} by {{ steps.ask.output.by }}" } }
+    - { id: soak, type: Wait, config: { seconds: 0.001 } }
+    - { id: end, type: End, config: { output: "{{ steps.look.output.text }}" } }
+  connections:
+    - { from: ask, to: ship, when: approved }
+    - { from: ship, to: shipped }
+    - { from: ship, to: pay }
+    - { from: ship, to: look }
+    - { from: pay, to: paid }
+    - { from: look, to: soak }
+    - { from: unsure, to: end }
+    - { from: paid, to: end }
+    - { from: shipped, to: end }
+    - { from: soak, to: end }
+`);
+});
+
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+it('R1 R2 R3 R6 FWR6 what reaches outside is done under one key, asked of people once, and said once, wherever the process ends', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 8 }), async (endsAt) => {
+      requests = new Map();
+      const run = new KeptRun();
+      const outcomes = new Map<string, ApprovalOutcome>();
+      const made: { readonly tool: string; readonly key: string }[] = [];
+      const said = new Map<string, string>();
+      const approvals: RunApprovals = {
+        ask: async (request) => {
+          const id = `approval-${outcomes.size + 1}`;
+          const rest = { by: 'ada', comment: undefined, expiresInMs: undefined, agent: 'f' };
+          outcomes.set(id, { state: 'pending', digest: digestOf(request), ...rest });
+          return {
+            id,
+            effects: { asks: [{ id } as never] },
+            expiresInMs: undefined,
+            whom: undefined as never,
+          };
+        },
+        // Of what was never durable nobody knows.
+        outcome: async (id) =>
+          run.sent.some(({ asks = [] }) => asks.some((each) => each.id === id))
+            ? outcomes.get(id)
+            : undefined,
+      };
+      const tools = {
+        callTool: async (tool: string, _args: unknown, { key }: { readonly key: string }) => {
+          made.push({ tool, key });
+          await new Promise((resolve) => setImmediate(resolve));
+          return { content: [{ type: 'text', text: `${tool} done` }] };
+        },
+        listTools: async () => [{ name: 'look', annotations: { readOnlyHint: true } }, { name: 'pay' }],
+      } as unknown as InProcessClient;
+      const handler = new FlowHandler(flow, {
+        handlerOf: () => undefined,
+        readDefinition: async () => flow,
+      });
+      const says = {
+        isHeard: true,
+        rows: async (text: string, step: string) => {
+          expect([undefined, text]).toContain(said.get(step));
+          said.set(step, text);
+          return [{ id: step } as NewEvent];
+        },
+      };
+      const ends = [...endsAt];
+      for (let attempt = 0; ; attempt += 1) {
+        expect(attempt).toBeLessThan(100);
+        run.endsAt = run.commits + (ends.shift() ?? Number.POSITIVE_INFINITY);
+        try {
+          const reply = await run.attempt(handler, aJob({ input: '1.2' }), { approvals, tools, says });
+          if (!isParked(reply)) {
+            expect(reply.data).toBe('look done');
+            break;
+          }
+          for (const [id, each] of outcomes) outcomes.set(id, { ...each, state: 'approved' });
+          await new Promise((resolve) => setTimeout(resolve, Math.min(reply.wakeInMs ?? 0, 2)));
+        } catch (error) {
+          expect(error).toBeInstanceOf(ProcessEnded);
+          // What the process has begun is gone with it.
+          await new Promise((resolve) => setTimeout(resolve, 3));
+        }
+      }
+      expect(requests.size).toBe(1);
+      expect(made.filter(({ tool }) => tool === 'pay').length).toBeLessThanOrEqual(1);
+      expect(new Set(made.map(({ tool, key }) => `${tool} ${key}`)).size).toBe(
+        new Set(made.map(({ tool }) => tool)).size,
+      );
+      const words = [...said.values()];
+      expect(words).toContain('shipped 200 by ada');
+      const isKnown = words.includes('paid');
+      expect(words.some((text) => text.includes('may have happened'))).toBe(!isKnown);
+      // Each of them is on its way once.
+      const sent = run.sent.flatMap(({ emit = [] }) => emit.map(({ id }) => id));
+      expect(new Set(sent).size).toBe(sent.length);
+      expect(sent.length).toBe(2);
+      expect(run.sent.flatMap(({ asks = [] }) => asks).length).toBe(1);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('FWR4 RTR1 RTR2 a flow that has failed goes on at the node that failed, in a loop too, and nothing before it is done again', async () => {
+  const failing = await flowOf(`  nodes:
+    - { id: first, type: Agent, config: { agent: a } }
+    - id: each
+      type: Loop
+      config:
+        over: "[1, 2]"
+        nodes:
+          - { id: one, type: Agent, config: { agent: "b" } }
+    - { id: told, type: Response, config: { text: "{{ steps.each.output.results[1].text }}" } }
+  connections: [{ from: first, to: each }, { from: each, to: told }]
+`);
+  const run = new KeptRun();
+  const asked: string[] = [];
+  let isBroken = true;
+  const handler = new FlowHandler(failing, {
+    handlerOf: () => ({
+      run: async ({ idempotencyKey }) => {
+        const at = idempotencyKey.split('/').slice(3).join('/');
+        asked.push(at);
+        if (at.startsWith('each#2') && isBroken) throw new HandlerError('broken', { isFinal: true });
+        return { text: at };
+      },
+    }),
+    readDefinition: async () => failing,
+  });
+  const job = aJob({ idempotencyKey: 'x/y' });
+  for (let n = 0; n < 2; n += 1)
+    await expect(run.attempt(handler, job)).rejects.toThrow('flow f: each: each#2/one: broken');
+  isBroken = false;
+  expect(await run.attempt(handler, job)).toMatchObject({ text: 'each#2/one', data: null });
+  expect(asked).toEqual(['first', 'each#1/one', 'each#2/one', 'each#2/one', 'each#2/one']);
+});
+
+it('FWR5 RTM1 a flow ends after timeout_seconds, waits and restarts included, and says where it was', async () => {
+  const waiting = await flowOf(`  timeout_seconds: 0.6
+  nodes: [{ id: soak, type: Wait, config: { seconds: 60 } }]
+`);
+  const handler = new FlowHandler(waiting, {
+    handlerOf: () => undefined,
+    readDefinition: async () => waiting,
+  });
+  const run = new KeptRun();
+  const first = await run.attempt(handler, aJob());
+  expect(isParked(first) && first.wakeInMs).toBeLessThanOrEqual(600);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const second = await run.attempt(handler, aJob());
+  expect(isParked(second) && second.wakeInMs).toBeLessThanOrEqual(301);
+  // The clock is set back: that counts as no time, and gives none.
+  const { at, ...kept } = JSON.parse(run.state ?? '{}') as { at: number };
+  run.state = JSON.stringify({ ...kept, at: at + 3_600_000 });
+  const third = await run.attempt(handler, aJob());
+  expect(isParked(third) && third.wakeInMs).toBeLessThanOrEqual(301);
+  await new Promise((resolve) => setTimeout(resolve, 320));
+  await expect(run.attempt(handler, aJob())).rejects.toThrow(
+    'flow f has not come to its end within timeout_seconds (0.6), waits included: it was at soak',
+  );
+});
+
+it('FWR5 R7 whatever is at work when the time is over is told to end', async () => {
+  const slow = await flowOf(`  timeout_seconds: 0.05
+  nodes: [{ id: think, type: Agent, config: { agent: a } }]
+`);
+  let isStopped = false;
+  const handler = new FlowHandler(slow, {
+    handlerOf: () => ({
+      run: (_job, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            isStopped = true;
+            reject(signal.reason);
+          });
+        }),
+    }),
+    readDefinition: async () => slow,
+  });
+  await expect(new KeptRun().attempt(handler, aJob())).rejects.toMatchObject({
+    isFinal: true,
+    message: expect.stringContaining('it was at think'),
+  });
+  expect(isStopped).toBe(true);
+});
+
+it('RPT1 nodes side by side that end in the same moment are begun once each', async () => {
+  const ids = Array.from({ length: 40 }, (_, n) => `n${n}`);
+  const side = await flowOf(`  nodes:
+    - { id: first, type: Parallel }
+${ids.map((id) => `    - { id: ${id}, type: Agent, config: { agent: a } }`).join('\n')}
+  connections: [${ids.map((id) => `{ from: first, to: ${id} }`).join(', ')}]
+`);
+  const asked: string[] = [];
+  const handler = new FlowHandler(side, {
+    handlerOf: () => ({
+      run: async ({ idempotencyKey }) => {
+        asked.push(idempotencyKey);
+        return { text: '' };
+      },
+    }),
+    readDefinition: async () => side,
+  });
+  await new KeptRun().attempt(handler, aJob());
+  expect(asked.length).toBe(40);
+});
+
+it('FLW3 a loop goes on while its condition holds of what the turn before has given', async () => {
+  const polling = await flowOf(`  nodes:
+    - id: poll
+      type: Loop
+      config:
+        while: "last == null || !last.data.ready"
+        nodes: [{ id: look, type: Agent, config: { agent: a, input: "{{ index }}" } }]
+    - { id: end, type: End, config: { output: "{{ steps.poll.output.count }}" } }
+  connections: [{ from: poll, to: end }]
+`);
+  const handler = new FlowHandler(polling, {
+    handlerOf: () => ({ run: async ({ input }) => ({ text: input, data: { ready: input === '2' } }) }),
+    readDefinition: async () => polling,
+  });
+  expect(await new KeptRun().attempt(handler, aJob())).toMatchObject({ data: 3 });
+});

@@ -1,0 +1,124 @@
+// The handler of an agent with a model, when anything may fail: its process before and after each commit, the model, tools, and
+// people who decide in any order, late or never.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type AgentReply, HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
+import { isParked, type Parked } from '../../../../../actors/agents/handlers/handler-context.ts';
+import { ConnectionLostError } from '../../../../../actors/base/errors/errors.ts';
+import { messagesOf } from '../../../../../machines/agent-run/messages.ts';
+import { AgentWorld, aFoundTool, aRuntime, says } from '../../../../fixtures/agents/agent-world.ts';
+
+const tools = [
+  aFoundTool('read', { isReadOnly: true, isIdempotent: true }),
+  aFoundTool('write'),
+  aFoundTool('pay', { isDestructive: true }),
+];
+const policy = { ...aRuntime().policy, ask: ['destructive'] };
+
+const call = fc.constantFrom('read', 'write', 'pay', 'gone');
+const scene = fc.record({
+  /** Calls of each answer; the last one is in words. */
+  answers: fc.array(fc.array(call, { minLength: 1, maxLength: 4 }), { maxLength: 5 }),
+  interrupted_calls: fc.constantFrom<'tell' | 'ask'>('tell', 'ask'),
+  crashes: fc.infiniteStream(fc.constantFrom('no', 'no', 'no', 'before', 'after')),
+  modelFails: fc.infiniteStream(fc.constantFrom(false, false, false, true)),
+  toolFails: fc.infiniteStream(fc.constantFrom('no', 'no', 'lost', 'error')),
+  decisions: fc.infiniteStream(
+    fc.constantFrom('approved', 'approved', 'denied', 'expired', 'nothing', 'nothing'),
+  ),
+});
+type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
+
+const crashed = new Error('killed');
+
+async function lived(given: Scene) {
+  const { answers, interrupted_calls, crashes, modelFails, toolFails, decisions } = given;
+  let crash: 'no' | 'before' | 'after' = 'no';
+  const violations: string[] = [];
+  const told = new Set<string>();
+  const world: AgentWorld = new AgentWorld({
+    tools,
+    runtime: aRuntime({ policy, interrupted_calls }),
+    onCommit: () => {
+      crash = crashes.next().value;
+      if (crash === 'before') throw crashed;
+    },
+    afterCommit: () => {
+      if (crash === 'after') throw crashed;
+    },
+    answer: ({ messages }) => {
+      if (modelFails.next().value === true) throw new HandlerError('local:one answered 503');
+      told.add(JSON.stringify(messages));
+      const said = messages.filter(({ role }) => role === 'tool').length;
+      const calls = answers[said];
+      if (calls === undefined) return says('done');
+      return says(
+        '',
+        calls.map((name, n) => [name, { said, n }] as const),
+      );
+    },
+    call: async (tool, args, { key }) => {
+      const id = key.split('/').at(-1);
+      if (!world.ofKind('called').some((row) => row.id === id))
+        violations.push(`${key} was made before its row`);
+      if (tool === 'pay' && !isApproved(world, args)) violations.push(`${key} was not approved`);
+      const how = toolFails.next().value;
+      if (how === 'lost') throw new ConnectionLostError('the connection ended');
+      return { text: `${tool} done`, isError: how === 'error' };
+    },
+  });
+  let reply: AgentReply | Parked | undefined;
+  for (let attempt = 0; attempt < 500; attempt += 1) {
+    reply = await world.attempt().catch((error: unknown) => {
+      if (error !== crashed && !(error instanceof HandlerError && !error.isFinal)) throw error;
+      return undefined;
+    });
+    if (reply !== undefined && !isParked(reply)) break;
+    for (const [id, { state }] of world.outcomes) {
+      const decision = decisions.next().value;
+      if (state === 'pending' && decision !== 'nothing') world.decide(id, decision);
+    }
+  }
+  // What answered was told exactly what the journal says before its answer.
+  for (const [n, { kind }] of world.rows.entries())
+    if (kind === 'answer' && !told.has(JSON.stringify(messagesOf(world.rows.slice(0, n)))))
+      violations.push(`row ${n} answers something else`);
+  return { world, violations, reply };
+}
+
+/** People have said yes to exactly these arguments. */
+function isApproved(world: AgentWorld, args: unknown): boolean {
+  const text = JSON.stringify(args);
+  return world.requests.some(
+    ({ tool }, n) =>
+      JSON.stringify(tool?.arguments) === text &&
+      world.outcomes.get(`approval-${n + 1}`)?.state === 'approved',
+  );
+}
+
+describe('an agent with a model, whatever fails', () => {
+  test('answers once, asks its model for each row once, and makes no call with effects under two keys (AR2)', async () => {
+    await fc.assert(
+      fc.asyncProperty(scene, async (given) => {
+        const { world, violations, reply } = await lived(given);
+        expect(violations).toEqual([]);
+        expect(reply).toMatchObject({ text: 'done' });
+        const iterations = world.ofKind('answer').map(({ iteration }) => iteration);
+        expect(iterations).toEqual(iterations.map((_, n) => n + 1));
+        expect(world.ofKind('ended')).toHaveLength(1);
+        expect(world.ofKind('begun')).toHaveLength(1);
+        const keys = new Map<string, Set<string>>();
+        for (const { tool, args, key } of world.made) {
+          const of = `${tool} ${JSON.stringify(args)}`;
+          keys.set(of, (keys.get(of) ?? new Set()).add(key));
+        }
+        for (const [of, under] of keys) expect([of, under.size]).toEqual([of, 1]);
+        const written = world.made.filter(({ tool }) => tool === 'write').map(({ key }) => key);
+        if (given.interrupted_calls === 'tell') expect(new Set(written).size).toBe(written.length);
+        expect(world.released).toBe(world.opened);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,71 @@
+// Whatever a network makes of a stream, an answer is one that the model gave, or none.
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ask, lookUp, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
+import { ModelServer } from '../../../../fixtures/models/model-server.ts';
+import { inputPieces, type ScriptedAnswer, type Wire } from '../../../../fixtures/models/reply.ts';
+
+let server: ModelServer;
+beforeAll(async () => {
+  server = await ModelServer.start();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
+const pieces = fc.array(words, { minLength: 1, maxLength: 5 });
+const call = fc.record({
+  name: fc.constant('look_up'),
+  input: fc.dictionary(words, fc.jsonValue({ maxDepth: 1 })),
+});
+const answers = fc.record({
+  text: pieces,
+  calls: fc.array(call, { maxLength: 3 }),
+  finish: fc.constantFrom('stop' as const, 'length' as const),
+});
+const wires: fc.Arbitrary<Wire> = fc.record(
+  {
+    pieceBytes: fc.integer({ min: 1, max: 400 }),
+    cut: fc.record({
+      afterBytes: fc.integer({ min: 0, max: 3_000 }),
+      how: fc.constantFrom('reset' as const, 'end' as const),
+    }),
+  },
+  { requiredKeys: [] },
+);
+
+/** As an answer of Models has it. */
+function expected({ text, calls = [], finish }: ScriptedAnswer) {
+  const inputs = calls.map((each) => JSON.parse(inputPieces(each).join('')) as unknown);
+  return {
+    text: [text].flat().join(''),
+    inputs,
+    finish: finish === 'length' ? 'length' : calls.length > 0 ? 'calls' : 'stop',
+  };
+}
+
+it.each(types)(
+  'AK3 a stream of %s that is cut anywhere is asked again, and gives no wrong answer',
+  async (type) => {
+    const models = modelsAt(server.url);
+    await fc.assert(
+      fc.asyncProperty(answers, wires, answers, async (first, wire, second) => {
+        server.reset();
+        server.reply({ ...first, ...wire }, { ...second, text: ['second ', ...second.text] });
+        const seen: string[] = [];
+        const answer = await ask(models, [type], question({ tools: [lookUp] }), {
+          retries: 1,
+          onText: (text) => seen.push(text),
+        });
+        const { text, calls, finish } = answer;
+        const given = { text, inputs: calls.map(({ input }) => JSON.parse(input) as unknown), finish };
+        const isSecond = server.requests.length === 2;
+        expect(given).toEqual(expected(isSecond ? { ...second, text: ['second ', ...second.text] } : first));
+        expect(seen.at(-1)).toBe(text);
+        // It is asked again only where something is missing.
+        if (wire.cut === undefined) expect(isSecond).toBe(false);
+      }),
+      { numRuns: 30 },
+    );
+  },
+);

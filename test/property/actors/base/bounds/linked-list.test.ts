@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Linked, LinkedList } from '../../../../../actors/base/bounds/linked-list.ts';
+
+class Member implements Linked<Member> {
+  previous: Member | undefined;
+  next: Member | undefined;
+}
+
+test('a linked list holds its members in the order in which they came, whoever leaves, and twice is once (LL1)', () => {
+  const step = fc.record({ isNew: fc.boolean(), which: fc.nat() });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const list = new LinkedList<Member>();
+      const all: Member[] = [];
+      const model = new Set<Member>();
+      for (const { isNew, which } of steps) {
+        if (isNew) {
+          const member = new Member();
+          all.push(member);
+          list.add(member);
+          model.add(member);
+        } else {
+          const member = all[which % Math.max(1, all.length)];
+          if (member === undefined) continue;
+          list.delete(member);
+          model.delete(member);
+          expect([member.previous, member.next]).toEqual([undefined, undefined]);
+        }
+        expect(list.size).toBe(model.size);
+        expect([...list]).toEqual([...model]);
+      }
+    }),
+  );
+});
+
+test('whoever is given may leave while the list is walked', () => {
+  const list = new LinkedList<Member>();
+  const members = [new Member(), new Member(), new Member()];
+  for (const member of members) list.add(member);
+  const seen: Member[] = [];
+  for (const member of list) {
+    seen.push(member);
+    list.delete(member);
+  }
+  expect(seen).toEqual(members);
+  expect(list.size).toBe(0);
+});

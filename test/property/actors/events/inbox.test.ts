@@ -1,0 +1,323 @@
+// The dispatcher under handlers that hang, fail, answer late and throw, under stores that fail and take claims away, and
+// drained at any moment. What must hold is the same in all of them, and none of it depends on time: it is looked up in
+// what the store was told and in which runs there were.
+
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { UnavailableError } from '../../../../actors/base/errors/errors.ts';
+import type { Dispatcher } from '../../../../actors/events/inbox/dispatcher.ts';
+import type { Assignment, Outcome } from '../../../../actors/events/inbox/work.ts';
+import type {
+  AppendOptions,
+  Committed,
+  NewEvent,
+  Store,
+  TurnResult,
+} from '../../../../actors/store/store.ts';
+import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
+import { done, FakeWork, failed, newEvent, startInbox, until } from '../../../fixtures/automation/inbox.ts';
+import { storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
+import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
+
+/** Notes how events ended, and how many claims were out at the same time. */
+class NotedStore extends MemoryStore {
+  /** Ids in the order of their ends, by key. */
+  readonly ends = new Map<string, string[]>();
+  readonly held: string[] = [];
+  mostClaims = 0;
+  isFailing = false;
+  #claims = new Set<string>();
+
+  override async append(events: readonly NewEvent[], options?: AppendOptions) {
+    const appended = await super.append(events, options);
+    for (const { turn } of appended) if (turn !== undefined) this.#claims.add(turn.key);
+    this.mostClaims = Math.max(this.mostClaims, this.#claims.size);
+    return appended;
+  }
+
+  override async claim(max: number, leaseMs: number, keyPrefix?: string) {
+    const turns = await super.claim(max, leaseMs, keyPrefix);
+    for (const { key } of turns) this.#claims.add(key);
+    this.mostClaims = Math.max(this.mostClaims, this.#claims.size);
+    return turns;
+  }
+
+  override async commit(results: readonly TurnResult[]): Promise<readonly Committed[]> {
+    if (this.isFailing) throw new UnavailableError('the disk is full', 1);
+    const ids = await Promise.all(results.map(({ key, seq }) => this.#idOf(key, seq)));
+    const committed = await super.commit(results);
+    for (const [i, { key, outcome }] of results.entries()) {
+      if (committed[i]?.isCurrent !== true) continue;
+      if (committed[i]?.next === undefined) this.#claims.delete(key);
+      if (outcome === 'held') this.held.push(ids[i] ?? '');
+      if (outcome === 'held' || outcome === 'retrying') continue;
+      this.ends.set(key, [...(this.ends.get(key) ?? []), ids[i] ?? '']);
+    }
+    return committed;
+  }
+
+  async #idOf(key: string, seq: number): Promise<string> {
+    const found = await this.deliveries({ keyPrefix: key, beforeSeq: seq + 1, limit: 1 });
+    return found[0]?.seq === seq ? found[0].id : 'unknown';
+  }
+}
+
+const behaviours = [
+  'ok',
+  'ok',
+  'ok',
+  'later',
+  'fails once',
+  'fails always',
+  'is final',
+  'throws',
+  'rejects',
+  'is ignored',
+  'hangs',
+  'answers late',
+  'is no outcome',
+] as const;
+type Behaviour = (typeof behaviours)[number];
+
+/** Of the others no trigger says how they are to be repeated, and the policy for that takes seconds. */
+const quickOnes = behaviours.filter((each) => !['throws', 'rejects', 'is no outcome'].includes(each));
+
+const retry = { attempts: 3, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
+const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve());
+  });
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** The behaviour stands in the event's `meta`. */
+function behave({ event, signal }: Assignment): Promise<Outcome> {
+  const isFirst = event.attempt === 1;
+  switch (event.meta as Behaviour) {
+    case 'throws':
+      if (isFirst) throw new Error('at once');
+      return Promise.resolve(done);
+    case 'rejects':
+      return isFirst ? Promise.reject(new Error('later')) : Promise.resolve(done);
+    case 'later':
+      return pause(3).then(() => done);
+    case 'fails once':
+      return Promise.resolve(isFirst ? failed('once', retry) : done);
+    case 'fails always':
+      return Promise.resolve(failed('always', retry));
+    case 'is final':
+      return Promise.resolve({ kind: 'failed', note: 'final', isFinal: true, retry });
+    case 'is ignored':
+      return Promise.resolve({ kind: 'ignored', note: 'nobody takes it' });
+    case 'hangs':
+      return isFirst
+        ? aborted(signal).then(() => failed('it was told to end', retry))
+        : Promise.resolve(done);
+    case 'answers late':
+      return isFirst
+        ? aborted(signal)
+            .then(() => pause(25))
+            .then(() => failed('late', retry))
+        : Promise.resolve(done);
+    case 'is no outcome':
+      return Promise.resolve(isFirst ? ({} as Outcome) : done);
+    default:
+      return Promise.resolve(done);
+  }
+}
+
+const faults = ['the commits fail', 'claims expire', 'drain', 'hold', 'nothing', 'nothing'] as const;
+
+/** How events come: made durable by whoever made them, or accepted one by one, as webhooks do. */
+const waysIn = {
+  appended: (_: Dispatcher, store: Store, events: readonly NewEvent[]) => store.append(events),
+  accepted: (dispatcher: Dispatcher, _: Store, events: readonly NewEvent[]) =>
+    Promise.all(events.map((event) => dispatcher.accept(event))),
+};
+
+const scenario = fc.record({
+  way: fc.constantFrom(...(['appended', 'accepted'] as const)),
+  /** Which key each event is for, and how its handler behaves. */
+  events: fc.array(fc.tuple(fc.nat({ max: 5 }), fc.constantFrom(...behaviours)), {
+    minLength: 1,
+    maxLength: 40,
+  }),
+  places: fc.integer({ min: 1, max: 4 }),
+  /** What happens, and after how many milliseconds the next. */
+  faults: fc.array(fc.tuple(fc.constantFrom(...faults), fc.integer({ min: 0, max: 15 })), { maxLength: 6 }),
+});
+
+/** The defaults of the product are too slow for a test: who gives no retry settings would wait for seconds. */
+class QuickClock {
+  offsetMs = 0;
+  readonly now = () => Date.now() + this.offsetMs;
+}
+
+test('every accepted event ends exactly once, in order, and no two of one key ever overlap (A4, DI1, DI2)', async () => {
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ way, events, places, faults }) => {
+      const clock = new QuickClock();
+      const store = new NotedStore({ now: clock.now });
+      let isPaused = false;
+      const work = new FakeWork((assignment) =>
+        isPaused ? Promise.resolve({ kind: 'held', trigger: 't' }) : behave(assignment),
+      );
+      work.timeout = () => 15;
+      const begin = () => startInbox({ works: [work], places, store, ...quick }).dispatcher;
+      let dispatcher: Dispatcher = begin();
+      const expected = new Map<string, string[]>();
+      const list = events.map(([to, behaviour], i) => {
+        const key = `conversation/${to}`;
+        expected.set(key, [...(expected.get(key) ?? []), `e${i}`]);
+        return newEvent(key, `e${i}`, behaviour);
+      });
+      await waysIn[way](dispatcher, store, list.slice(0, list.length / 2));
+      for (const [fault, ms] of faults) {
+        if (fault === 'the commits fail') store.isFailing = !store.isFailing;
+        // All claims expire at once; the dispatcher itself gets them again, while old runs may go on.
+        if (fault === 'claims expire') clock.offsetMs += quick.leaseMs + 1;
+        if (fault === 'hold') isPaused = !isPaused;
+        if (fault === 'drain') {
+          // Time enough for those that answer late: a new dispatcher cannot know of runs of the old one.
+          await dispatcher.drain(400);
+          const { length } = work.runs;
+          await pause(10);
+          expect(work.runs.length).toBe(length);
+          // A commit that could not be made in time leaves its claim to expire, or to be ended at the next start.
+          if (store.isFailing) clock.offsetMs += quick.leaseMs + 1;
+          dispatcher = begin();
+        }
+        await pause(ms);
+      }
+      await waysIn[way](dispatcher, store, list.slice(list.length / 2));
+      store.isFailing = false;
+      isPaused = false;
+      // Whatever waits for long, a pause of the default policy or a claim that nobody holds, is over soon.
+      const isOver = async () => {
+        const { queued, running, retrying, held } = await store.counts();
+        await store.release('t');
+        clock.offsetMs += retrying > 0 ? 500 : 0;
+        return queued + running + retrying + held === 0;
+      };
+      await until('all have ended', isOver, 15_000);
+      await until('the last commits were heard of', () => dispatcher.stats().conversation?.active === 0);
+      await dispatcher.drain(200);
+      expect(work.overlaps).toEqual([]);
+      expect(Object.fromEntries(store.ends)).toEqual(Object.fromEntries(expected));
+      // Nothing later began before everything earlier had ended.
+      for (const [key, ids] of expected) {
+        const begun = work.runs.filter((run) => run.key === key).map(({ id }) => ids.indexOf(id));
+        expect(begun).toEqual([...begun].sort((x, y) => x - y));
+      }
+      expect(dispatcher.stats().conversation).toMatchObject({ active: 0, resting: 0, overruns: 0 });
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('the same over the embedded store itself: everything ends once and in order, over drains and new starts', async () => {
+  const folder = storeFolder();
+  const open = () => openSqliteStore({ file: join(folder, 'inbox.db'), workerUrl: storeWorkerUrl() });
+  const work = new FakeWork(behave);
+  work.timeout = () => 15;
+  const sent = Array.from({ length: 300 }, (_, i) =>
+    newEvent(`conversation/${(i * 7) % 30}`, `e${i}`, quickOnes[i % quickOnes.length]),
+  );
+  let store = await open();
+  let { dispatcher } = startInbox({ works: [work], places: 8, store, ...quick });
+  for (let i = 0; i < sent.length; i += 60) {
+    await waysIn.accepted(dispatcher, store, sent.slice(i, i + 30));
+    await waysIn.appended(dispatcher, store, sent.slice(i + 30, i + 60));
+    await pause(20);
+    await dispatcher.drain(400);
+    await store.close();
+    store = await open();
+    dispatcher = startInbox({ works: [work], places: 8, store, ...quick }).dispatcher;
+  }
+  const waiting = async () => {
+    const { queued, running, retrying } = await store.counts();
+    return queued + running + retrying;
+  };
+  await until('all have ended', async () => (await waiting()) === 0, 15_000);
+  await dispatcher.drain(400);
+  const records = await store.deliveries({ limit: 1_000 });
+  expect(records.length).toBe(300);
+  for (let key = 0; key < 30; key += 1) {
+    const ofKey = records.filter((record) => record.key === `conversation/${key}`).reverse();
+    expect(ofKey.map(({ id }) => id)).toEqual(
+      sent.filter((event) => event.key === `conversation/${key}`).map(({ id }) => id),
+    );
+    const ends = ofKey.map(({ endedAt = 0 }) => endedAt);
+    expect(ends).toEqual([...ends].sort((x, y) => x - y));
+  }
+  expect(work.overlaps).toEqual([]);
+  await store.close();
+});
+
+test.each(['appended', 'accepted'] as const)(
+  'a burst of 1,000 messages to 100 conversations, %s, keeps their order, with bounded claims, runs and actors (A8)',
+  async (way) => {
+    const store = new NotedStore();
+    const work = new FakeWork(({ event }) =>
+      event.seq % 3 === 0 ? pause(1).then(() => done) : Promise.resolve(done),
+    );
+    const { dispatcher, root } = startInbox({ works: [work], places: 16, store, maxResting: 20, tickMs: 4 });
+    let mostActors = 0;
+    const sent = Array.from({ length: 1_000 }, (_, i) => newEvent(`conversation/${(i * 37) % 100}`, `e${i}`));
+    for (let i = 0; i < sent.length; i += 50) await waysIn[way](dispatcher, store, sent.slice(i, i + 50));
+    await until('all are done', () => {
+      const snapshot: unknown = root.system.get('conversation')?.getSnapshot();
+      mostActors = Math.max(mostActors, Object.keys((snapshot as { children: object }).children).length);
+      return dispatcher.stats().conversation?.done === 1_000;
+    });
+    await dispatcher.drain(500);
+    expect(work.overlaps).toEqual([]);
+    expect(work.runs.length).toBe(1_000);
+    for (let key = 0; key < 100; key += 1) {
+      const name = `conversation/${key}`;
+      const ids = sent.filter((event) => event.key === name).map(({ id }) => id);
+      expect(work.runs.filter((run) => run.key === name).map(({ id }) => id)).toEqual(ids);
+      expect(store.ends.get(name)).toEqual(ids);
+    }
+    expect(store.mostClaims).toBeLessThanOrEqual(16);
+    expect(work.mostAtOnce).toBeLessThanOrEqual(16);
+    expect(mostActors).toBeGreaterThan(0);
+    expect(mostActors).toBeLessThanOrEqual(16 + 20);
+  },
+);
+
+test('conversations whose handlers never end hold up no other, as long as there is one place (A6)', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 6 }),
+      fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 30 }),
+      async (stuck, keys) => {
+        const store = new NotedStore();
+        const ends: (() => void)[] = [];
+        const work = new FakeWork(({ event }) => {
+          if (!event.key.startsWith('conversation/stuck')) return Promise.resolve(done);
+          return new Promise((resolve) => ends.push(() => resolve(done)));
+        });
+        const { dispatcher } = startInbox({ works: [work], places: stuck + 1, store, ...quick });
+        await store.append(
+          Array.from({ length: stuck }, (_, i) => newEvent(`conversation/stuck-${i}`, `s${i}`)),
+        );
+        await store.append(keys.map((key, i) => newEvent(`conversation/${key}`, `e${i}`)));
+        await until('the others are done', () => dispatcher.stats().conversation?.done === keys.length);
+        expect(dispatcher.stats().conversation?.active).toBe(stuck);
+        for (const end of ends) end();
+        await until(
+          'the stuck are done',
+          () => dispatcher.stats().conversation?.done === keys.length + stuck,
+        );
+        await dispatcher.drain(200);
+        expect(work.overlaps).toEqual([]);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});

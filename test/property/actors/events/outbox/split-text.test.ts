@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { splitText } from '../../../../../actors/events/outbox/split-text.ts';
+import type { TextUnit } from '../../../../../actors/events/outbox/text-size.ts';
+
+const word = fc.oneof(
+  fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
+    .map((text) => text.replace(/[`~\s]/g, 'x') || 'x'),
+  fc.constantFrom('👩‍🚀', 'ä', '漢字', 'x'.repeat(150), '💥'.repeat(90), '"\\'.repeat(40)),
+);
+const line = fc.array(word, { maxLength: 20 }).map((words) => words.join(' '));
+const prose = fc.array(line, { maxLength: 6 }).map((lines) => lines.join('\n'));
+const block = fc
+  .tuple(
+    fc.constantFrom('', '  ', '      '),
+    fc.constantFrom('```', '````', '~~~'),
+    fc.constantFrom('', 'js', 'python title="a b"'),
+    fc.array(
+      fc.tuple(fc.constantFrom('', '  ', '\t\t'), line).map(([indent, text]) => indent + text),
+      { maxLength: 25 },
+    ),
+    fc.boolean(),
+  )
+  .map(([indent, marks, info, lines, isClosed]) =>
+    [`${indent}${marks}${info}`, ...lines, ...(isClosed ? [`${indent}${marks}`] : [])].join('\n'),
+  );
+const text = fc.array(fc.oneof(prose, block), { maxLength: 8 }).map((pieces) => pieces.join('\n\n'));
+
+const options = fc.record({
+  limit: fc.integer({ min: 200, max: 600 }),
+  unit: fc.constantFrom<TextUnit>('utf16', 'utf8', 'json'),
+  markRoom: fc.integer({ min: 0, max: 10 }),
+});
+
+const size = (part: string, unit: TextUnit) => {
+  if (unit === 'utf16') return part.length;
+  return Buffer.byteLength(unit === 'utf8' ? part : JSON.stringify(part).slice(1, -1));
+};
+
+const isFenceLine = (each: string) => /^\s*(```|~~~)/.test(each);
+
+/** All that is no blank and no fence. */
+const gist = (texts: readonly string[]) =>
+  texts
+    .flatMap((each) => each.split('\n'))
+    .filter((each) => !isFenceLine(each))
+    .join('')
+    .replace(/\s+/g, '');
+
+/** The first line of what is open at the end. */
+function openAtEnd(part: string, opened?: string): string | undefined {
+  let open = opened;
+  for (const each of part.split('\n')) {
+    const marks = /^\s*(`{3,}|~{3,})/.exec(each)?.[1];
+    if (marks === undefined) continue;
+    if (open === undefined) open = each;
+    else if (each.trim() === marks && marks.startsWith(/`{3,}|~{3,}/.exec(open)?.[0] ?? '?'))
+      open = undefined;
+  }
+  return open;
+}
+
+describe('a text that is split', () => {
+  test('has parts that keep to the limit in the unit of the platform, the first with room for a mark (ST1)', () => {
+    fc.assert(
+      fc.property(text, options, (written, { limit, unit, markRoom }) => {
+        for (const [i, part] of splitText(written, { limit, unit, markRoom }).entries())
+          expect(size(part, unit)).toBeLessThanOrEqual(i === 0 ? limit - markRoom : limit);
+      }),
+    );
+  });
+
+  test('loses nothing but blanks, and no half of a pair of surrogates (ST3)', () => {
+    fc.assert(
+      fc.property(text, options, (written, each) => {
+        const parts = splitText(written, each);
+        expect(gist(parts)).toBe(gist([written]));
+        for (const part of parts) expect(part.isWellFormed()).toBe(true);
+      }),
+    );
+  });
+
+  test('has parts in which each block of code is closed, and opened again with its first line in the next (ST2)', () => {
+    fc.assert(
+      fc.property(text, options, (written, each) => {
+        const parts = splitText(written, each);
+        if (parts.length === 1) return;
+        for (const part of parts) expect(openAtEnd(part)).toBeUndefined();
+        let open: string | undefined;
+        const lines = written.split('\n');
+        let at = 0;
+        // Walks through the source beside the parts: what is open in it where a part ends must begin the next one.
+        for (const part of parts) {
+          if (open !== undefined) expect(part.split('\n')[0]).toBe(open.trimEnd());
+          let left = gist([part]).length;
+          for (; at < lines.length; at += 1) {
+            const source = lines[at] ?? '';
+            const length = gist([source]).length;
+            const after = openAtEnd(source, open);
+            const isClosing = open !== undefined && after === undefined;
+            if (length > left || (left === 0 && length > 0) || (left === 0 && after !== open && !isClosing))
+              break;
+            // On which side of the cut a blank line was, nobody can tell.
+            if (left === 0 && !isClosing) return;
+            left -= length;
+            open = after;
+          }
+          // A part that ends within a line says nothing of the lines after it.
+          if (left > 0) return;
+        }
+      }),
+    );
+  });
+
+  test('keeps lines of code as they are where they fit', () => {
+    const codeLine = fc.tuple(fc.constantFrom('', '    '), fc.constantFrom('a', 'return x;', 'y'.repeat(40)));
+    const code = fc.array(
+      codeLine.map(([indent, rest]) => indent + rest),
+      { minLength: 20, maxLength: 80 },
+    );
+    fc.assert(
+      fc.property(code, options, (lines, each) => {
+        const parts = splitText(['before', '```ts', ...lines, '```'].join('\n'), each);
+        const kept = parts.flatMap((part) => part.split('\n')).filter((one) => !isFenceLine(one));
+        expect(kept).toEqual(['before', ...lines]);
+        for (const part of parts) expect(part).not.toMatch(/```ts\n```/);
+      }),
+    );
+  });
+
+  test('has filled parts: each but the last has at least half of what it may have (ST4)', () => {
+    fc.assert(
+      fc.property(text, options, (written, { limit, unit, markRoom }) => {
+        const parts = splitText(written, { limit, unit, markRoom });
+        for (const part of parts.slice(0, -1))
+          expect(size(part, unit)).toBeGreaterThan((limit - markRoom) / 2);
+      }),
+    );
+  });
+});
+
+describe('a text that fits', () => {
+  test('is given as it is (ST5)', () => {
+    for (const written of ['', '  a ', '```js\nopen', '\n\n'])
+      expect(splitText(written, { limit: 100, unit: 'utf16' })).toEqual([written]);
+  });
+});
+
+describe('a long text', () => {
+  test('is cut between paragraphs near the end of a part, else between lines, else between words', () => {
+    const limit = 100;
+    const split = (written: string) => splitText(written, { limit, unit: 'utf16' });
+    const lines = `${'a'.repeat(50)}\n${'b'.repeat(30)}\n${'c'.repeat(40)}`;
+    expect(split(lines)).toEqual([`${'a'.repeat(50)}\n${'b'.repeat(30)}`, 'c'.repeat(40)]);
+    expect(split(`${'a'.repeat(90)}\n\nb\nc ${'d'.repeat(20)}`)).toEqual([
+      'a'.repeat(90),
+      `b\nc ${'d'.repeat(20)}`,
+    ]);
+    expect(split(`${'a'.repeat(90)} ${'b'.repeat(20)}`)).toEqual(['a'.repeat(90), 'b'.repeat(20)]);
+    expect(split('a'.repeat(150))).toEqual(['a'.repeat(100), 'a'.repeat(50)]);
+  });
+
+  test('of nothing but blanks has no part', () => {
+    expect(splitText('\n'.repeat(300), { limit: 100, unit: 'utf16' })).toEqual([]);
+  });
+
+  test('of a megabyte is split within a moment', () => {
+    const from = performance.now();
+    for (const written of [`${'word '.repeat(50)}\n`.repeat(4000), 'ä'.repeat(500_000)])
+      expect(splitText(written, { limit: 4096, unit: 'utf8' }).length).toBeLessThan(300);
+    expect(performance.now() - from).toBeLessThan(3_000);
+  });
+
+  test('is refused where a part has no room for anything', () => {
+    expect(() => splitText('x'.repeat(100), { limit: 10, unit: 'utf16' })).toThrow(RangeError);
+  });
+});

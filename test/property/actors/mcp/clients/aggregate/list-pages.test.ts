@@ -1,0 +1,204 @@
+// A walk along the cursors of a merged list, with the catalog and the lists changing under it.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Aggregate } from '../../../../../../actors/mcp/clients/aggregate/aggregate.ts';
+import { RpcFault } from '../../../../../../actors/mcp/jsonrpc/rpc-fault.ts';
+import { everyListKind, type ListKind, listKinds } from '../../../../../../actors/mcp/servers/lists/lists.ts';
+import { aggregateOf, ListedServer } from '../../../../../fixtures/server/listed-server.ts';
+
+interface Answer {
+  readonly items: readonly string[];
+  readonly nextCursor: string | undefined;
+}
+
+function pageOf(aggregate: Aggregate, kind: ListKind, cursor?: string): Answer {
+  const raw = aggregate.list(kind, cursor).raw.toString('utf8');
+  const { nextCursor, [kind]: items } = JSON.parse(raw) as Record<string, unknown>;
+  const { key } = listKinds[kind];
+  return {
+    items: (items as Record<string, string>[]).map((item) => item[key] ?? ''),
+    nextCursor: nextCursor as string | undefined,
+  };
+}
+
+function codeOf(act: () => unknown): number | undefined {
+  try {
+    act();
+    return undefined;
+  } catch (error) {
+    if (error instanceof RpcFault) return error.code;
+    throw error;
+  }
+}
+
+const kinds = fc.constantFrom(...everyListKind);
+const counts = fc.array(fc.nat(7), { minLength: 1, maxLength: 12 });
+const pageSize = fc.integer({ min: 1, max: 9 });
+const named = (id: string, count: number) => Array.from({ length: count }, (_, n) => `${id}:é${n}`);
+const serverOf = (id: string, names: readonly string[]) =>
+  new ListedServer(id, { tools: names, prompts: names, resources: names, resourceTemplates: names });
+
+describe('a walk along the cursors', () => {
+  test('gives exactly the items of the list, once and in order, on pages that are full but the last (LP2, LP4)', () => {
+    fc.assert(
+      fc.property(kinds, counts, pageSize, (kind, sizes, most) => {
+        const servers = sizes.map((size, n) => serverOf(`s${n}`, named(`s${n}`, size)).asManaged);
+        const whole = pageOf(
+          aggregateOf(() => servers),
+          kind,
+        );
+        expect(whole.nextCursor).toBeUndefined();
+        const aggregate = aggregateOf(() => servers, most);
+        const pages: Answer[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = pageOf(aggregate, kind, cursor);
+          pages.push(page);
+          cursor = page.nextCursor;
+        } while (cursor !== undefined);
+        expect(pages.flatMap(({ items }) => items)).toEqual(whole.items);
+        expect(pages).toHaveLength(Math.max(1, Math.ceil(whole.items.length / most)));
+        for (const { items } of pages.slice(0, -1)) expect(items).toHaveLength(most);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('loses and repeats no item of a server that stays the same, whatever happens to the others (LP1)', () => {
+    const change = fc.record({
+      keys: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 24, maxLength: 24 }),
+      lost: fc.array(fc.nat(11), { maxLength: 4 }),
+      fresh: fc.array(fc.nat(5), { maxLength: 3 }),
+      relisted: fc.array(fc.tuple(fc.nat(11), fc.nat(7)), { maxLength: 4 }),
+      restarted: fc.array(fc.nat(11), { maxLength: 4 }),
+    });
+    const steady = fc.array(fc.boolean(), { minLength: 12, maxLength: 12 });
+    fc.assert(
+      fc.property(
+        kinds,
+        counts,
+        steady,
+        pageSize,
+        fc.array(change, { maxLength: 8 }),
+        (kind, sizes, keeps, most, changes) => {
+          let servers = sizes.map((size, n) => serverOf(`s${n}`, named(`s${n}`, size)));
+          const same = servers.filter((_, n) => keeps[n]);
+          const original = new Map(servers.map((server, n) => [n, server]));
+          const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged), most);
+          const walked: string[] = [];
+          let count = sizes.length;
+          let cursor: string | undefined;
+          for (let step = 0; ; step += 1) {
+            const page = pageOf(aggregate, kind, cursor);
+            walked.push(...page.items);
+            cursor = page.nextCursor;
+            if (cursor === undefined) break;
+            const next = changes[step];
+            if (next === undefined) continue;
+            const mayChange = (n: number) => {
+              const server = original.get(n);
+              return server !== undefined && !same.includes(server) ? server : undefined;
+            };
+            for (const n of next.lost) servers = servers.filter((server) => server !== mayChange(n));
+            for (const [n, size] of next.relisted) {
+              const names = named(`s${n}`, size).reverse();
+              mayChange(n)?.learn({
+                tools: names,
+                prompts: names,
+                resources: names,
+                resourceTemplates: names,
+              });
+            }
+            // A server that stays the same may fetch the same list again.
+            for (const n of next.restarted) {
+              const server = original.get(n);
+              if (server !== undefined) server.cache.revision += 1;
+            }
+            for (const size of next.fresh) {
+              servers.push(serverOf(`s${count}`, named(`s${count}`, size)));
+              count += 1;
+            }
+            const rank = new Map(servers.map((server, at) => [server, next.keys[at % 24] ?? 0]));
+            servers = [...servers].sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0));
+          }
+          for (const server of same) {
+            const { id, cache } = server;
+            const own = pageOf(
+              aggregateOf(() => [server.asManaged]),
+              kind,
+            ).items;
+            expect(own).toHaveLength(cache.lists[kind]?.length ?? 0);
+            expect(
+              walked.filter((item) => own.includes(item)),
+              id,
+            ).toEqual(own);
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('takes a cursor of no other list and of no other gateway', () => {
+    const servers = [serverOf('s', named('s', 5)).asManaged];
+    const [aggregate, other] = [aggregateOf(() => servers, 2), aggregateOf(() => servers, 2)];
+    const { nextCursor = '' } = pageOf(aggregate, 'tools');
+    expect(codeOf(() => aggregate.list('tools', nextCursor))).toBeUndefined();
+    for (const kind of everyListKind.filter((one) => one !== 'tools'))
+      expect(codeOf(() => aggregate.list(kind, nextCursor))).toBe(-32602);
+    expect(codeOf(() => other.list('tools', nextCursor))).toBe(-32602);
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.base64String()), (text) => {
+        expect(codeOf(() => aggregate.list('tools', text))).toBe(-32602);
+      }),
+    );
+  });
+});
+
+describe('a list that changes between two pages', () => {
+  const of = (servers: () => ListedServer[]) =>
+    aggregateOf(() => servers().map(({ asManaged }) => asManaged), 2);
+
+  test('goes on behind the item last seen, if that is still there', () => {
+    const server = serverOf('s', ['a', 'b', 'c', 'd']);
+    const aggregate = of(() => [server]);
+    const { nextCursor = '' } = pageOf(aggregate, 'resources');
+    server.learn({ resources: ['new', 'a', 'b', 'c', 'd'] });
+    expect(pageOf(aggregate, 'resources', nextCursor).items).toEqual(['c', 'd']);
+    server.learn({ resources: ['b', 'c', 'd'] });
+    expect(pageOf(aggregate, 'resources', nextCursor).items).toEqual(['c', 'd']);
+    server.learn({ resources: ['a', 'c', 'd'] });
+    expect(pageOf(aggregate, 'resources', nextCursor).items).toEqual(['d']);
+    server.learn({ resources: [] });
+    expect(pageOf(aggregate, 'resources', nextCursor)).toEqual({ items: [], nextCursor: undefined });
+  });
+
+  test('shows what is learnt meanwhile of a server that nothing was known of', () => {
+    const [late, known] = [new ListedServer('late'), serverOf('known', ['a', 'b', 'c'])];
+    const aggregate = of(() => [late, known]);
+    const { items, nextCursor = '' } = pageOf(aggregate, 'resources');
+    expect(items).toEqual(['a', 'b']);
+    late.learn({ resources: ['x'] });
+    expect(pageOf(aggregate, 'resources', nextCursor).items).toEqual(['c', 'x']);
+  });
+
+  test('ends where the server that was to go on has left the catalog', () => {
+    let servers = [serverOf('s', ['a', 'b', 'c'])];
+    const aggregate = of(() => servers);
+    const { nextCursor = '' } = pageOf(aggregate, 'resources');
+    servers = [];
+    expect(pageOf(aggregate, 'resources', nextCursor)).toEqual({ items: [], nextCursor: undefined });
+  });
+});
+
+test('a cursor stays short however many servers there are (LP3)', () => {
+  const servers = Array.from({ length: 2000 }, (_, n) => serverOf(`server-${n}`, ['t']).asManaged);
+  const { items, nextCursor = '' } = pageOf(
+    aggregateOf(() => servers),
+    'tools',
+  );
+  expect(items).toHaveLength(1000);
+  expect(nextCursor.length).toBeGreaterThan(0);
+  expect(nextCursor.length).toBeLessThan(1000);
+});

@@ -1,0 +1,154 @@
+// For any lists of servers, the items of merged lists are valid for the schemas from either SDK generation, and valid items
+// keep their bytes.
+
+import { specTypeSchemas } from '@modelcontextprotocol/client';
+import {
+  PromptSchema,
+  ResourceSchema,
+  ResourceTemplateSchema,
+  ToolSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Aggregate } from '../../../../../../actors/mcp/clients/aggregate/aggregate.ts';
+import { JsonScanner } from '../../../../../../actors/mcp/jsonrpc/json-scanner.ts';
+import {
+  everyListKind,
+  itemJson,
+  type ListItem,
+  type ListKind,
+  listKinds,
+  readItem,
+} from '../../../../../../actors/mcp/servers/lists/lists.ts';
+import { withoutTaskSupport } from '../../../../../../actors/mcp/servers/lists/task-support.ts';
+import type { ManagedServer } from '../../../../../../actors/mcp/servers/managed-server.ts';
+import { ListedServer } from '../../../../../fixtures/server/listed-server.ts';
+import { fullItems, mutated } from '../../../../../fixtures/server/mutated-items.ts';
+
+const first = {
+  tools: ToolSchema,
+  prompts: PromptSchema,
+  resources: ResourceSchema,
+  resourceTemplates: ResourceTemplateSchema,
+};
+const second = {
+  tools: specTypeSchemas.Tool,
+  prompts: specTypeSchemas.Prompt,
+  resources: specTypeSchemas.Resource,
+  resourceTemplates: specTypeSchemas.ResourceTemplate,
+};
+
+/** The error with which SDK v1 rejects a list for a result schema. */
+function compileFault(schema: unknown): readonly unknown[] {
+  if (schema === undefined) return [];
+  try {
+    new AjvJsonSchemaValidator().getValidator(schema as object);
+    return [];
+  } catch (error) {
+    return [error];
+  }
+}
+
+/** Faults reported by clients on either generation. */
+function faultsOf(kind: ListKind, era: 'legacy' | 'modern', item: unknown): readonly unknown[] {
+  const found: unknown[] = [];
+  if (era === 'legacy') {
+    found.push(...(first[kind].safeParse(item).error?.issues ?? []));
+    found.push(...compileFault((item as { outputSchema?: unknown } | null)?.outputSchema));
+  }
+  const result = second[kind]['~standard'].validate(item);
+  if (result instanceof Promise) throw new Error('the schema is not synchronous');
+  return [...found, ...(result.issues ?? [])];
+}
+
+const items = (kind: ListKind, all: readonly unknown[]) =>
+  all.flatMap((item) => readItem(new JsonScanner(Buffer.from(JSON.stringify(item))), kind) ?? []);
+
+function listed(kind: ListKind, era: 'legacy' | 'modern', lists: readonly ListItem[]): string {
+  const server = new ListedServer('s', {});
+  server.cache.lists[kind] = [...lists];
+  const all = [server as unknown as ManagedServer];
+  return new Aggregate(
+    () => all,
+    () => 0,
+  )
+    .list(kind, undefined, era)
+    .raw.toString();
+}
+
+/** Throws for a lone surrogate in a key or value. */
+const strictly = (json: string) =>
+  JSON.parse(json, (key, value: unknown) => {
+    if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed()))
+      throw new Error(`half of a surrogate pair at ${JSON.stringify(key)}`);
+    return value;
+  }) as Record<string, Record<string, unknown>[]>;
+
+test.each(everyListKind)('%s of a merged list are valid, and no valid one is lost (GA3)', (kind) => {
+  const { key } = listKinds[kind];
+  const good = (name: string) => ({ ...fullItems[kind], [key]: name });
+  fc.assert(
+    fc.property(
+      fc.array(
+        mutated(kind).map((item) => item ?? null),
+        { maxLength: 4 },
+      ),
+      fc.constantFrom('legacy' as const, 'modern' as const),
+      (bad, era) => {
+        const before = items(kind, [good('good-1')]);
+        const after = items(kind, [good('good-2')]);
+        const json = listed(kind, era, [...before, ...items(kind, bad), ...after]);
+        for (const item of strictly(json)[kind] ?? []) expect(faultsOf(kind, era, item)).toEqual([]);
+        for (const item of [...before, ...after]) {
+          const name = key === 'name' ? `s__${item.key}` : item.key;
+          expect(json).toContain(itemJson(withoutTaskSupport(item), name));
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test.each(everyListKind)('%s that a strict client accepts keep their bytes', (kind) => {
+  const name = { tools: 's__n', prompts: 's__n', resources: undefined, resourceTemplates: undefined }[kind];
+  fc.assert(
+    fc.property(mutated(kind), (item) => {
+      const [read] = items(kind, [item ?? null]);
+      fc.pre(read !== undefined && read.key === items(kind, [fullItems[kind]])[0]?.key);
+      fc.pre(faultsOf(kind, 'legacy', item).length === 0 && !hasHalves(item) && isSchemaSound(item));
+      expect(listed(kind, 'legacy', [read])).toBe(
+        `{"${kind}":[${itemJson(withoutTaskSupport(read), name)}]}`,
+      );
+    }),
+    { numRuns: 200 },
+  );
+});
+
+function hasHalves(item: unknown): boolean {
+  try {
+    strictly(JSON.stringify(item));
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** Returns true if the parts are sound that only the official JSON Schemas check. */
+function isSchemaSound(item: unknown): boolean {
+  const members = item as Record<string, unknown>;
+  const { size = 0, inputSchema = {}, outputSchema, arguments: given = [] } = members;
+  const { $schema = '', properties = {} } = inputSchema as Record<string, unknown>;
+  const schemas = [properties, ...Object.values(properties as object)];
+  // The result schema check is stricter than the clients, and is tested separately.
+  const isOutputSame =
+    outputSchema === undefined ||
+    JSON.stringify(outputSchema) === JSON.stringify(fullItems.tools.outputSchema);
+  return (
+    isOutputSame &&
+    Number.isInteger(size) &&
+    typeof $schema === 'string' &&
+    !schemas.some(Array.isArray) &&
+    (given as { title?: unknown }[]).every(({ title = '' }) => typeof title === 'string')
+  );
+}

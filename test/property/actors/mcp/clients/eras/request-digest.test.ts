@@ -1,0 +1,53 @@
+// The digest that ties a retry to its request: the same for the same request in whatever layout, another for another.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { requestDigest } from '../../../../../../actors/mcp/clients/eras/suspended-calls.ts';
+import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
+
+function digestOf(given: unknown, more: object = {}, space?: number): string {
+  const params = { name: 'tool', arguments: given, ...more };
+  return requestDigest(
+    readClientMessage(
+      Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, null, space)),
+    ),
+  );
+}
+
+/** The same value with the members of every object in the opposite order. */
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, member]) => [key, reversed(member)]),
+  );
+}
+
+const given = fc.jsonValue({ maxDepth: 4 });
+const canonical = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`);
+  return `{${members.sort().join()}}`;
+};
+
+test('a retry has the digest of its request, however its members are ordered and spaced', () => {
+  fc.assert(
+    fc.property(given, fc.string(), fc.nat({ max: 3 }), (value, state, space) => {
+      const retry = { requestState: state, inputResponses: { a: value }, _meta: { progressToken: state } };
+      expect(digestOf(reversed(value), retry, space)).toBe(digestOf(value));
+    }),
+  );
+});
+
+test('requests with other arguments have other digests (PK1)', () => {
+  fc.assert(
+    fc.property(given, given, (one, other) => {
+      expect(digestOf(one) === digestOf(other)).toBe(canonical(one) === canonical(other));
+    }),
+  );
+  expect(digestOf({ a: { b: 1 } })).not.toBe(digestOf({ a: [['b', 1]] }));
+  expect(digestOf({})).not.toBe(digestOf([]));
+});

@@ -1,0 +1,180 @@
+// Tool calls with random members in random order, between all eras, at /mcp: the server receives valid JSON, equal to the parsed
+// message after the same changes. Crafted metadata never becomes arguments.
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
+import { EraBridge } from '../../../../../../actors/mcp/clients/eras/era-bridge.ts';
+import { readCaller } from '../../../../../../actors/mcp/clients/eras/modern-caller.ts';
+import { type RoutedRequest, routeTo } from '../../../../../../actors/mcp/clients/routed-request.ts';
+import { Forwarder } from '../../../../../../actors/mcp/clients/routing/forwarder.ts';
+import { InFlightLimiter } from '../../../../../../actors/mcp/clients/routing/in-flight-limiter.ts';
+import type { Era } from '../../../../../../actors/mcp/jsonrpc/modern-meta.ts';
+import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
+import { rawJson, replacing } from '../../../../../../actors/mcp/jsonrpc/span.ts';
+import { FakeManaged } from '../../../../../fixtures/server/fake-server.ts';
+
+const PREFIX = 'io.modelcontextprotocol/';
+const own = [`${PREFIX}protocolVersion`, `${PREFIX}clientInfo`, `${PREFIX}clientCapabilities`] as const;
+const kinds = { legacy: ['legacy', 'modern'], modern: ['legacy', 'modern'] } as const;
+
+type Json = Record<string, unknown>;
+
+const servers: Partial<Record<Era, FakeManaged>> = {};
+
+beforeAll(async () => {
+  for (const era of kinds.legacy) {
+    const pool = { max: 1, in_flight: 100_000, waiting: 9 };
+    const discovered = { supportedVersions: ['2026-07-28'], capabilities: {}, resultType: 'complete' };
+    const managed = new FakeManaged(
+      { era, isolation: 'shared', pool },
+      { answers: { 'server/discover': discovered } },
+    );
+    servers[era] = managed;
+    await managed.server.start();
+    const { cache } = managed.server;
+    const description = cache.descriptionIn(era);
+    if (era === 'legacy' && description !== undefined)
+      cache.note(era, {
+        ...description,
+        capabilities: { tools: {}, tasks: { requests: { tools: { call: {} } } } },
+      });
+    cache.lists = {
+      tools: [{ key: 'slow', before: '{"name":', after: ',"execution":{"taskSupport":"required"}}' }],
+    };
+  }
+});
+
+afterAll(() => {
+  for (const managed of Object.values(servers)) managed.actor.stop();
+});
+
+/** Returns the message that the server receives for a tool call at /mcp. */
+function received(text: string, client: Era, server: Era, tool: string): Json {
+  const managed = servers[server] as FakeManaged;
+  const envelope = readClientMessage(Buffer.from(text));
+  const caller = client === 'modern' ? readCaller(envelope) : undefined;
+  const silent = { send: () => {}, finish: () => {}, drop: () => {} };
+  const exchange = new ClientExchange(envelope.rawId, silent, { redact: (said) => said, onEnd: () => {} });
+  if (caller !== undefined) exchange.modernResult = { serverInfo: {}, isMethodKnown: true };
+  const request = { session: undefined, caller, envelope, exchange, trace: undefined };
+  const target = { server: managed.server, key: tool };
+  const name = envelope.param('name');
+  const edits = name === undefined ? [] : [replacing(name, rawJson(tool))];
+  const route: RoutedRequest = routeTo(request, managed.server, edits, target);
+  new Forwarder(new InFlightLimiter(100_000), new EraBridge()).forward(route);
+  const sent = managed.link.sent.at(-1);
+  return sent?.message as Json;
+}
+
+/** Returns the expected message, by changing the parsed one. */
+function byHand(text: string, client: Era, server: Era, tool: string, id: unknown): Json {
+  const message = JSON.parse(text) as Json;
+  const params = message.params as Json;
+  message.id = id;
+  params.name = tool;
+  delete params.task;
+  const meta = params._meta as Json | undefined;
+  if (meta?.progressToken !== undefined) meta.progressToken = id;
+  if (server === 'legacy') {
+    if (client === 'modern') for (const key of [...own, `${PREFIX}logLevel`]) delete meta?.[key];
+    if (client === 'modern') for (const key of ['inputResponses', 'requestState']) delete params[key];
+    if (tool === 'slow') params.task = { ttl: 660_000 };
+    return message;
+  }
+  if (client === 'legacy') {
+    const [version, info, capabilities] = own;
+    const caller = { [version]: '2026-07-28', [info]: { name: 'unknown', version: '0' }, [capabilities]: {} };
+    params._meta = { ...meta, ...caller };
+    return message;
+  }
+  const capabilities = meta?.[own[2]] as Json;
+  delete capabilities.roots;
+  delete (capabilities.extensions as Json | undefined)?.[`${PREFIX}tasks`];
+  return message;
+}
+
+const gap = fc.constantFrom('', ' ', '  ');
+const json = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.stringify(value));
+type Members = readonly (readonly [string, string])[];
+
+/** Generates an object with a random subset, order and spacing of members; `always` are present. */
+function objectOf(
+  members: Readonly<Record<string, fc.Arbitrary<string>>>,
+  always: readonly string[],
+): fc.Arbitrary<string> {
+  const each = Object.entries(members).map(([key, value]) =>
+    fc.tuple(fc.constant(key), value, always.includes(key) ? fc.constant(true) : fc.boolean(), fc.nat()),
+  );
+  return fc.tuple(gap, ...each).map(([space, ...given]) => {
+    const there: Members = given
+      .filter(([, , isThere]) => isThere)
+      .sort((a, b) => a[3] - b[3])
+      .map(([key, value]) => [key, value]);
+    return `{${space}${there.map(([key, value]) => `${JSON.stringify(key)}${space}:${space}${value}`).join(`${space},`)}${space}}`;
+  });
+}
+
+const tasks = `${PREFIX}tasks`;
+const extensions = objectOf({ [tasks]: json, [`${PREFIX}ui`]: json, other: json }, []);
+const capabilities = objectOf(
+  { extensions, roots: fc.constant('{}'), sampling: fc.constant('{}'), x: json },
+  [],
+);
+const rest = { progressToken: fc.constantFrom('1', '"t"'), mine: json, 'a/b': json };
+
+function paramsOf(client: Era): fc.Arbitrary<string> {
+  const meta =
+    client === 'legacy'
+      ? objectOf(rest, [])
+      : objectOf(
+          {
+            [own[0]]: fc.constant('"2026-07-28"'),
+            [own[1]]: fc.constant('{"name":"c","version":"1"}'),
+            [own[2]]: capabilities,
+            [`${PREFIX}logLevel`]: fc.constant('"info"'),
+            ...rest,
+          },
+          own,
+        );
+  const retry = { inputResponses: json, requestState: fc.constant('"s"') };
+  return objectOf(
+    {
+      name: fc.constant('"old__echo"'),
+      arguments: json,
+      _meta: meta,
+      task: json,
+      x: json,
+      ...(client === 'modern' ? retry : {}),
+    },
+    client === 'modern' ? ['name', '_meta'] : ['name'],
+  );
+}
+
+test.each(kinds.legacy.flatMap((client) => kinds.modern.map((server) => [client, server] as const)))(
+  'a %s client at a %s server',
+  (client, server) => {
+    fc.assert(
+      fc.property(paramsOf(client), fc.constantFrom('echo', 'slow'), fc.boolean(), (params, tool, isLast) => {
+        const head = '"jsonrpc":"2.0","id":"mine","method":"tools/call"';
+        const text = isLast ? `{${head},"params":${params}}` : `{"params":${params},${head}}`;
+        const message = received(text, client, server, tool);
+        expect(message).toEqual(byHand(text, client, server, tool, message.id));
+      }),
+      { numRuns: 1000 },
+    );
+  },
+);
+
+// Regression: the removals of the tasks extension and the surrounding capabilities overlapped, and members of `_meta`
+// replaced a part of the arguments.
+test('no crafted metadata becomes arguments, whatever the lengths', () => {
+  for (let pad = 0; pad < 120; pad += 1) {
+    const args = `{"path":"allowed","a":{"b":{"pad":"${'x'.repeat(pad)}"}}}`;
+    const declared = `{"extensions":{"${tasks}":{},"k":1}}`;
+    const meta = `{"${own[0]}":"2026-07-28","${own[1]}":{"name":"c","version":"1"},"${own[2]}":${declared},"path":"other"}`;
+    const text = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"old__echo","arguments":${args},"_meta":${meta}}}`;
+    const { params } = received(text, 'modern', 'legacy', 'echo') as { params: Json };
+    expect(params).toEqual({ name: 'echo', arguments: JSON.parse(args), _meta: { path: 'other' } });
+  }
+});

@@ -1,0 +1,96 @@
+// Message edits: the result equals string editing in any order, and conflicting edits are refused.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { applyEdits } from '../../../../../actors/mcp/jsonrpc/apply-edits.ts';
+import { type Edit, isInPieces, whole } from '../../../../../actors/mcp/jsonrpc/span.ts';
+
+const text = fc.string({ unit: 'binary-ascii', maxLength: 90 });
+/** Sizes below and above the thresholds of the copy functions. */
+const gap = fc.constantFrom(1, 2, 300, 20_000);
+const parts = fc.array(fc.record({ gap, size: fc.constantFrom(0, 1, 5, 400), text }), { maxLength: 6 });
+
+/** Returns separated edits and a message for them. */
+function laidOut(given: readonly { gap: number; size: number; text: string }[]): {
+  bytes: Buffer;
+  edits: Edit[];
+} {
+  let at = 0;
+  const edits = given.map((part) => {
+    const start = at + part.gap;
+    at = start + part.size;
+    return { start, end: at, text: part.text };
+  });
+  const bytes = Buffer.from(Array.from({ length: at + 3 }, (_, index) => 97 + (index % 26)));
+  return { bytes, edits };
+}
+
+function byHand(bytes: Buffer, edits: readonly Edit[]): string {
+  let made = bytes.toString('latin1');
+  for (const { start, end, text: put } of [...edits].reverse())
+    made = made.slice(0, start) + put + made.slice(end);
+  return made;
+}
+
+test('edits in any order give what editing by hand gives, in one piece or in several, and leave their input alone', () => {
+  fc.assert(
+    fc.property(parts, fc.nat(), fc.nat({ max: 9 }), (given, seed, step) => {
+      const { bytes, edits } = laidOut(given);
+      const before = Buffer.from(bytes);
+      const shuffled = edits
+        .map((edit, index) => ({ edit, key: (seed * (index + 7)) % 101 }))
+        .sort((a, b) => a.key - b.key)
+        .map(({ edit }) => edit);
+      const order = [...shuffled];
+      const cut = Math.ceil((bytes.length * step) / 10);
+      for (const message of [bytes, [bytes.subarray(0, cut), bytes.subarray(cut)]])
+        expect(whole(applyEdits(message, shuffled)).toString('latin1')).toBe(byHand(bytes, edits));
+      expect(shuffled).toEqual(order);
+      expect(bytes.equals(before)).toBe(true);
+    }),
+  );
+});
+
+test('a large message is not copied', () => {
+  const bytes = Buffer.alloc(100_000, 'x');
+  const message = applyEdits(bytes, [{ start: 50_000, end: 50_001, text: 'y' }]);
+  expect(isInPieces(message) && message.some((piece) => piece.buffer === bytes.buffer)).toBe(true);
+});
+
+test('overlapping edits are refused, whatever their order and wherever they overlap', () => {
+  fc.assert(
+    fc.property(parts, fc.nat(), fc.nat(), fc.nat(), text, (given, which, from, length, put) => {
+      const { bytes, edits } = laidOut([{ gap: 1, size: 5, text: '' }, ...given]);
+      const other = edits[which % edits.length] as Edit;
+      // Starts inside the existing edit, or contains its first byte.
+      const size = other.end - other.start;
+      const inside = { start: other.start + (from % Math.max(1, size)), text: put };
+      const around = { start: Math.max(0, other.start - 1 - (from % 3)), text: put };
+      const overlapping = [
+        { ...inside, end: Math.min(bytes.length, inside.start + (length % 9)) },
+        ...(size === 0 ? [] : [{ ...around, end: other.start + 1 }]),
+      ];
+      for (const edit of overlapping)
+        for (const all of [
+          [...edits, edit],
+          [edit, ...edits],
+        ])
+          expect(() => applyEdits(bytes, all)).toThrowError(
+            expect.objectContaining({ code: 'ERR_EDIT_CONFLICT', rpcCode: -32603 }),
+          );
+    }),
+  );
+});
+
+test.each([
+  { start: -1, end: 2 },
+  { start: 2, end: 1 },
+  { start: 2, end: 11 },
+  { start: 11, end: 11 },
+  { start: Number.NaN, end: 3 },
+  { start: 1, end: Number.NaN },
+])('an edit of bytes $start to $end of ten is refused', (span) => {
+  expect(() => applyEdits(Buffer.alloc(10), [{ ...span, text: 'a' }])).toThrowError(
+    expect.objectContaining({ code: 'ERR_EDIT_CONFLICT' }),
+  );
+});

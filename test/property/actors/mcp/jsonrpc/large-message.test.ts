@@ -1,0 +1,234 @@
+// What is known of a message that was read piece by piece: its id where it was dropped, and where its pieces were kept, the
+// very envelope that is read from a message as a whole.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Envelope } from '../../../../../actors/mcp/jsonrpc/envelope.ts';
+import { LargeMessage } from '../../../../../actors/mcp/jsonrpc/large-message.ts';
+import { readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-message.ts';
+
+function idOf(text: string, cuts: readonly number[] = []): string | undefined {
+  const bytes = Buffer.from(text);
+  const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  const message = new LargeMessage();
+  for (const [index, border] of borders.entries())
+    message.feed(bytes.subarray(borders[index - 1] ?? 0, border));
+  expect(message.size).toBe(bytes.length);
+  return message.id;
+}
+
+// ASCII and short: what ids are in practice, and all that the scanner keeps faithfully.
+const id = fc.oneof(
+  fc.integer(),
+  fc.string({ maxLength: 40, unit: 'binary-ascii' }),
+  fc.constantFrom('"', '\\', '{"id":1}'),
+);
+const member = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom({ id: 1 }, [{ id: 'x' }], '"id":2,', { a: { id: 3 } }, 'id', ['id', 5]),
+);
+const key = fc.oneof(fc.string(), fc.constantFrom('result', 'params', 'Id', 'ids', '"id"', '\\id'));
+const indent = fc.constantFrom(undefined, 1, '\t');
+
+describe('an oversized message', () => {
+  test('tells the raw id of its top level, for any object and any chunking', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(key, member)),
+        fc.array(fc.tuple(key, member)),
+        id,
+        indent,
+        fc.array(fc.nat(), { maxLength: 20 }),
+        (before, after, ownId, space, cuts) => {
+          const others = (pairs: [string, unknown][]) =>
+            pairs.filter(([name]) => name !== 'id' && name !== 'method');
+          const object = Object.fromEntries([...others(before), ['id', ownId], ...others(after)]);
+          const text = JSON.stringify(object, undefined, space);
+          const parsed = JSON.parse(text) as { id: unknown };
+          expect(idOf(text, cuts)).toBe(JSON.stringify(parsed.id));
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('tells no id where the top level has none', () => {
+    fc.assert(
+      fc.property(fc.dictionary(key, member), fc.array(fc.nat()), (object, cuts) => {
+        const { id: _, ...rest } = object;
+        expect(idOf(JSON.stringify(rest), cuts)).toBeUndefined();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([
+    ['an array of messages', '[{"id":1},{"id":2}]'],
+    ['an id that is an object', '{"id":{"id":1},"x":"id"}'],
+    ['an id that is null', '{"id":null}'],
+    ['a text', '"id"'],
+  ])('tells none for %s', (_, text) => {
+    expect(idOf(text)).toBeUndefined();
+  });
+
+  test('tells it behind what is nested too deeply, wherever it is cut, and is no answer', () => {
+    const nested = fc
+      .array(fc.constantFrom('[', '{"id":9,"a":', '[{"]}":"\\"}]"},'), { minLength: 300, maxLength: 400 })
+      .map((opened) => {
+        const closed = opened.map((one) => (one.startsWith('{') ? '}' : ']'));
+        return `${opened.join('')}"}]\\u005d"${closed.reverse().join('')}`;
+      });
+    fc.assert(
+      fc.property(nested, fc.array(fc.nat(), { maxLength: 20 }), (deep, cuts) => {
+        const bytes = Buffer.from(`{"result":${deep},"id":7}`);
+        const message = inPieces(bytes, cuts);
+        expect([message.id, message.answer()]).toEqual(['7', undefined]);
+      }),
+    );
+  });
+
+  test('survives any bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        const message = new LargeMessage();
+        message.feed(Buffer.from(bytes));
+        expect(message.size).toBe(bytes.length);
+      }),
+    );
+  });
+
+  test("gives no id for a server's own request, whose id says nothing about a call of ours", () => {
+    for (const text of ['{"id":7,"method":"x"}', '{"method":"x","params":{},"id":7}']) {
+      const message = new LargeMessage();
+      message.feed(Buffer.from(text));
+      expect(message.id).toBeUndefined();
+      expect(message.requestId).toBe('7');
+    }
+  });
+
+  test('gives the id of an answer as that of no request', () => {
+    const message = new LargeMessage();
+    message.feed(Buffer.from('{"id":7,"result":{}}'));
+    expect(message.id).toBe('7');
+    expect(message.requestId).toBeUndefined();
+  });
+});
+
+function inPieces(bytes: Buffer, cuts: readonly number[]): LargeMessage {
+  const message = new LargeMessage();
+  const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  // Copies: the reader of the whole may write into its own.
+  const pieces = borders.map((border, at) => Buffer.from(bytes.subarray(borders[at - 1] ?? 0, border)));
+  for (const piece of pieces) message.feed(piece);
+  message.pieces = pieces;
+  return message;
+}
+
+/** Read as a whole, if it is an answer that some call could wait for. */
+function answerFrom(bytes: Buffer): Envelope | undefined {
+  try {
+    const envelope = readServerMessage(Buffer.from(bytes));
+    return envelope.kind === 'answer' && envelope.rawId !== 'null' ? envelope : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+describe('an answer in pieces', () => {
+  const anyMember = fc.tuple(
+    fc.constantFrom(
+      'id',
+      'result',
+      'error',
+      'jsonrpc',
+      'method',
+      'x',
+      '_meta',
+      '\\u0069d',
+      'res\\u0075lt',
+      'ID',
+    ),
+    fc.oneof(
+      member.map((each) => JSON.stringify(each)),
+      fc.constantFrom(
+        '7',
+        '7.0',
+        '"7"',
+        '-1e2',
+        'null',
+        '""',
+        '{"id":1}',
+        `"${'x'.repeat(250)}"`,
+        '\r7',
+        '7\r',
+        '01',
+        '"',
+      ),
+    ),
+  );
+  const text = fc
+    .tuple(
+      fc.constantFrom([], ['"id":7', '"result":{}'], ['"error":{}', '"id":"a"']),
+      fc.array(anyMember, { maxLength: 4 }),
+    )
+    .map(([usual, more]) => [...usual, ...more.map(([name, value]) => `"${name}":${value}`)])
+    .chain((members) => fc.shuffledSubarray(members, { minLength: members.length }))
+    .map((members) => `{${members.join(',')}}`);
+
+  test('is read as when it is whole, and whatever else it is, it is not taken for one', () => {
+    let answers = 0;
+    fc.assert(
+      fc.property(text, fc.array(fc.nat(), { maxLength: 20 }), (raw, cuts) => {
+        const bytes = Buffer.from(raw);
+        const expected = answerFrom(bytes);
+        const answer = inPieces(bytes, cuts).answer();
+        expect(answer === undefined).toBe(expected === undefined);
+        if (answer === undefined || expected === undefined) return;
+        answers += 1;
+        expect(Array.isArray(answer.message)).toBe(true);
+        const { kind, method, id, rawId, numericId, result, error, params } = answer;
+        expect({ kind, method, id, rawId, numericId, result, error, params }).toEqual({
+          kind: expected.kind,
+          method: expected.method,
+          id: expected.id,
+          rawId: expected.rawId,
+          numericId: expected.numericId,
+          result: expected.result,
+          error: expected.error,
+          params: expected.params,
+        });
+        expect(Array.isArray(answer.message)).toBe(true);
+        expect(answer.bytes.equals(expected.bytes)).toBe(true);
+        expect(answer.message).toBe(answer.bytes);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(answers).toBeGreaterThan(300);
+  });
+
+  test.each([
+    ['a request', '{"id":7,"method":"x"}'],
+    ['a notification', '{"method":"x","params":{}}'],
+    ['an answer with params', '{"id":7,"result":1,"params":{"name":1,"name":2}}'],
+    ['an id beyond 1024 bytes', `{"id":"${'x'.repeat(2000)}","result":1}`],
+    ['an array', '[{"id":7,"result":1}]'],
+    ['half an answer', '{"id":7,"result":1'],
+    ['two answers', '{"id":7,"result":1}{"id":7,"result":1}'],
+    ['what was dropped', ''],
+  ])('is not found in %s', (_, raw) => {
+    expect(inPieces(Buffer.from(raw), [3]).answer()).toBeUndefined();
+    const dropped = inPieces(Buffer.from('{"id":7,"result":1}'), []);
+    dropped.pieces = undefined;
+    expect(dropped.answer()).toBeUndefined();
+  });
+
+  test('keeps its line end to itself, and loses a line break between its parts', () => {
+    const plain = inPieces(Buffer.from('{"id":7,"result":1}\r'), [18, 19]);
+    plain.trimLineEnd();
+    expect(plain.answer()?.bytes.toString()).toBe('{"id":7,"result":1}');
+    const broken = inPieces(Buffer.from('{"id":7,\r"result":1}\r'), [8, 9]);
+    broken.trimLineEnd();
+    expect(broken.size).toBe(20);
+    expect(broken.answer()?.bytes.toString()).toBe('{"id":7, "result":1}');
+  });
+});

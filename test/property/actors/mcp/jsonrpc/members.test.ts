@@ -1,0 +1,325 @@
+// Edits of the members of an object, and the two ways between the eras, against a model: a list of members as they
+// were written. Keys come in every spelling, values in every form, with odd white space between, some keys twice.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { applyEdits } from '../../../../../actors/mcp/jsonrpc/apply-edits.ts';
+import type { Envelope } from '../../../../../actors/mcp/jsonrpc/envelope.ts';
+import {
+  type Changes,
+  changeMembers,
+  memberOf,
+  membersOf,
+} from '../../../../../actors/mcp/jsonrpc/members.ts';
+import {
+  legacyEdits,
+  metaKeys,
+  modernMeta,
+  toModern,
+} from '../../../../../actors/mcp/jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-message.ts';
+import { ResultChange } from '../../../../../actors/mcp/jsonrpc/result-change.ts';
+import { rawJson, rawOf, whole } from '../../../../../actors/mcp/jsonrpc/span.ts';
+
+interface Member {
+  readonly key: string;
+  /** With its quotes, as it is spelled. */
+  readonly rawKey: string;
+  readonly gap: string;
+  /** Raw JSON. */
+  readonly value: string;
+}
+
+const space = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 2 });
+
+const value: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(
+    '1.0',
+    '-0',
+    '1E400',
+    '9007199254740993',
+    '123456789012345678901234567890',
+    'null',
+    'true',
+    '{}',
+    '{ }',
+    '[]',
+    '"_meta"',
+    '"\\u005fmeta"',
+    '"}{,"',
+    '"\\\\"',
+    '{"a":1,"a":2}',
+    '{"_meta":{"a":1}}',
+    '[{"_meta":{}}, 1.50 ]',
+  ),
+  fc.json(),
+  fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+);
+
+/** The key as JSON, some characters as escapes. */
+function spelled(key: string): fc.Arbitrary<string> {
+  const units = [...Array(key.length).keys()].map((at) => key.charAt(at));
+  const plain = fc.constant(JSON.stringify(key));
+  const escaped = fc
+    .array(fc.boolean(), { minLength: units.length, maxLength: units.length })
+    .map((marks) => {
+      const text = units.map((unit, at) =>
+        marks[at] === true || /[\ud800-\udfff]/.test(unit)
+          ? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+          : JSON.stringify(unit).slice(1, -1),
+      );
+      return `"${text.join('')}"`;
+    });
+  return fc.oneof(plain, escaped);
+}
+
+function membersFrom(keys: fc.Arbitrary<string>): fc.Arbitrary<Member[]> {
+  const member = keys.chain((key) =>
+    fc.record({ key: fc.constant(key), rawKey: spelled(key), gap: space, value }),
+  );
+  return fc.array(member, { maxLength: 6 });
+}
+
+const anyKey = fc.oneof(
+  fc.constantFrom('a', 'b', 'ä', '名', '😀', '', '__proto__', 'constructor', '\n', '"', '\\'),
+  fc.string({ maxLength: 4 }),
+);
+
+function written(members: readonly Member[]): string {
+  const parts = members.map(({ rawKey, gap, value: raw }) => `${gap}${rawKey}${gap}:${raw}${gap}`);
+  return `{${parts.join(',')}}`;
+}
+
+const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
+
+/** What stands in the object, as raw text. */
+function entriesOf(bytes: Buffer, start = 0): [key: string, raw: string][] {
+  return membersOf(bytes, { start, end: bytes.length }).map(({ key, value: span }) => [
+    key,
+    rawOf(bytes, span),
+  ]);
+}
+
+const modelOf = (members: readonly Member[]): [string, string][] =>
+  members.map(({ key, value: raw }) => [key, latin1(raw)]);
+
+function changed(members: readonly Member[], changes: Changes): [string, string][] {
+  const added = Object.entries(changes).flatMap(([key, raw]): [string, string][] =>
+    raw === undefined ? [] : [[key, raw]],
+  );
+  return [...added, ...modelOf(members.filter(({ key }) => !Object.hasOwn(changes, key)))];
+}
+
+/** Integers of any size, `1.0` and `-0` as they are written: JSON.parse would not see a difference. */
+const parsed = (text: string) => JSON.parse(text) as unknown;
+
+describe('the members of an object', () => {
+  test('are found as they are written, in order, in any spelling', () => {
+    fc.assert(
+      fc.property(membersFrom(anyKey), (members) => {
+        const bytes = Buffer.from(written(members));
+        expect(entriesOf(bytes)).toEqual(modelOf(members));
+        for (const { key } of members)
+          expect(memberOf(bytes, { start: 0, end: bytes.length }, key)).toEqual(
+            membersOf(bytes, { start: 0, end: bytes.length }).find((member) => member.key === key)?.value,
+          );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('are added, replaced and taken out by edits, and the others keep every byte', () => {
+    const changes = fc.dictionary(
+      fc.constantFrom('a', 'b', 'c', 'new', 'constructor'),
+      fc.option(fc.constantFrom('1', '"x"', '{"y":[1.0]}', 'null'), { nil: undefined }),
+    );
+    const around = fc.constantFrom(
+      ['', ''],
+      ['[1, ', ' ,2]'],
+      ['{"a":', '}'],
+      ['{"ä":2,"b":', ' , "c":{"a":1}}'],
+    );
+    fc.assert(
+      fc.property(membersFrom(anyKey), changes, around, (members, wanted, [head = '', tail = '']) => {
+        const text = written(members);
+        const bytes = Buffer.from(head + text + tail);
+        const start = Buffer.byteLength(head);
+        const after = whole(
+          applyEdits(bytes, changeMembers(bytes, { start, end: start + Buffer.byteLength(text) }, wanted)),
+        );
+        const all = after.toString();
+        expect(all.startsWith(head)).toBe(true);
+        expect(all.endsWith(tail)).toBe(true);
+        expect(() => parsed(all)).not.toThrow();
+        const inside = all.slice(head.length, all.length - tail.length);
+        expect(entriesOf(Buffer.from(inside))).toEqual(changed(members, wanted));
+        // Byte for byte, with the very spelling of the key.
+        for (const { key, rawKey, gap, value: raw } of members)
+          if (!Object.hasOwn(wanted, key)) expect(inside).toContain(`${rawKey}${gap}:${raw}`);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('are none where no object stands', () => {
+    for (const text of ['[{"a":1}]', '"{}"', '1', 'null']) {
+      const bytes = Buffer.from(text);
+      expect(membersOf(bytes, { start: 0, end: bytes.length })).toEqual([]);
+    }
+    expect(membersOf(Buffer.from('{}'), undefined)).toEqual([]);
+  });
+});
+
+const caller = {
+  clientInfo: { name: 'Zoë 😀', version: '1' },
+  capabilities: { elicitation: {} },
+  logLevel: 'info',
+};
+const ownMeta = Object.entries(modernMeta(caller)).map(([key, one]): [string, string] => [key, rawJson(one)]);
+
+const toLegacy = (envelope: Envelope) =>
+  readServerMessage(whole(applyEdits(envelope.bytes, legacyEdits(envelope))));
+
+/** Unique, as the envelope wants its own members to be. */
+const unique = (members: readonly Member[]) =>
+  members.filter(({ key }, at) => members.findIndex((other) => other.key === key) === at);
+
+const free = (taken: readonly string[]) => anyKey.filter((key) => !taken.includes(key));
+const reserved = ['_meta', 'inputResponses', 'requestState', 'name', 'uri', 'cursor', 'requestId'];
+
+interface Case {
+  /** Undefined: the request has none. */
+  readonly params: readonly Member[] | undefined;
+  readonly meta: readonly Member[] | undefined;
+  readonly text: string;
+}
+
+const request: fc.Arbitrary<Case> = fc
+  .record({
+    params: fc.option(membersFrom(free([...reserved, 'progressToken', 'ref', 'level'])), { nil: undefined }),
+    meta: fc.option(membersFrom(free(['progressToken'])), { nil: undefined }),
+    at: fc.nat({ max: 6 }),
+    metaKey: spelled('_meta'),
+    gap: space,
+    isParamsFirst: fc.boolean(),
+  })
+  .map(({ params, meta, at, metaKey, gap, isParamsFirst }) => {
+    const own = params === undefined ? undefined : unique(params);
+    const ownMembers = meta === undefined || own === undefined ? undefined : unique(meta);
+    const parts = own?.map(({ rawKey, gap: between, value: raw }) => `${between}${rawKey}${between}:${raw}`);
+    if (parts !== undefined && ownMembers !== undefined)
+      parts.splice(at, 0, `${gap}${metaKey}${gap}:${gap}${written(ownMembers)}`);
+    const rest = `"jsonrpc":"2.0",${gap}"id":9007199254740993,"method":"x/y"`;
+    const paramsText =
+      parts === undefined ? undefined : `${gap}"params":${gap}{${parts.join(`${gap},`)}${gap}}`;
+    const all = paramsText === undefined ? [rest] : isParamsFirst ? [paramsText, rest] : [rest, paramsText];
+    return { params: own, meta: ownMembers, text: `${gap}{${all.join(',')}${gap}}` };
+  });
+
+const modernKeys = new Set(ownMeta.map(([key]) => key));
+
+describe('a request on its way into the other era', () => {
+  test('gets the metadata of who asks, in front, and keeps everything else (MO1)', () => {
+    fc.assert(
+      fc.property(request, ({ params, meta, text }) => {
+        const before = readServerMessage(Buffer.from(text));
+        const after = toModern(before, caller);
+        expect(() => parsed(after.bytes.toString())).not.toThrow();
+        expect([after.rawId, after.method]).toEqual([before.rawId, before.method]);
+        const own = after.params;
+        if (own === undefined) throw new Error('there are no params');
+        const others = entriesOf(after.bytes, own.start).filter(([key]) => key !== '_meta');
+        expect(others).toEqual(modelOf(params ?? []));
+        const metaSpan = memberOf(after.bytes, own, '_meta');
+        if (metaSpan === undefined) throw new Error('there is no _meta');
+        const kept = modelOf(meta ?? []).filter(([key]) => !modernKeys.has(key));
+        expect(entriesOf(after.bytes, metaSpan.start)).toEqual([...ownMeta, ...kept]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('there and back it is the request it was, but for an empty _meta', () => {
+    fc.assert(
+      fc.property(request, ({ params, meta, text }) => {
+        const back = toLegacy(
+          toModern(readServerMessage(Buffer.from(text)), caller, {
+            requestState: '"s"',
+            inputResponses: '{}',
+          }),
+        );
+        const own = back.params;
+        if (own === undefined) throw new Error('there are no params');
+        const entries = entriesOf(back.bytes, own.start);
+        expect(entries.filter(([key]) => key !== '_meta')).toEqual(modelOf(params ?? []));
+        const metaSpan = memberOf(back.bytes, own, '_meta');
+        const left = metaSpan === undefined ? [] : entriesOf(back.bytes, metaSpan.start);
+        expect(left).toEqual(modelOf(meta ?? []).filter(([key]) => !modernKeys.has(key)));
+        expect(() => parsed(back.bytes.toString())).not.toThrow();
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('loses what only the modern era knows, wherever it stands', () => {
+    const more = { requestState: '"s"', inputResponses: '{"a":[1]}' };
+    fc.assert(
+      fc.property(request, ({ text }) => {
+        const back = toLegacy(toModern(readServerMessage(Buffer.from(text)), caller, more));
+        const whole = parsed(back.bytes.toString()) as { params: Record<string, unknown> };
+        const meta = (whole.params._meta ?? {}) as Record<string, unknown>;
+        for (const key of modernKeys) expect(Object.hasOwn(meta, key)).toBe(false);
+        for (const key of Object.keys(more)) expect(Object.hasOwn(whole.params, key)).toBe(false);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('a result', () => {
+  test('gets its members and those of its _meta, and keeps everything else (RC1)', () => {
+    const results = fc.record({
+      members: membersFrom(free(['_meta', 'resultType'])).map(unique),
+      meta: fc.option(membersFrom(anyKey).map(unique), { nil: undefined }),
+      isMetaFirst: fc.boolean(),
+      gap: space,
+      hasType: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(results, ({ members, meta, isMetaFirst, gap, hasType }) => {
+        const parts = members.map(({ rawKey, value: raw }) => `${gap}${rawKey}${gap}:${gap}${raw}`);
+        if (hasType) parts.splice(1, 0, '"resultType":"other"');
+        if (meta !== undefined)
+          parts.splice(isMetaFirst ? 0 : parts.length, 0, `"_meta":${gap}${written(meta)}`);
+        const bytes = Buffer.from(`{"id":1,"result":${gap}{${parts.join(`${gap},${gap}`)}${gap}},"x":1}`);
+        const change = new ResultChange(
+          { resultType: '"complete"', ttlMs: '0' },
+          { [metaKeys.serverInfo]: '{"name":"s"}', a: undefined },
+        );
+        const edits = change.edits(readServerMessage(bytes));
+        const after = readServerMessage(whole(applyEdits(bytes, edits)));
+        const model = parsed(after.bytes.toString()) as { result: { _meta: Record<string, unknown> } };
+        const start = after.result?.start ?? -1;
+        const others = entriesOf(after.bytes, start).filter(([key]) => key !== '_meta');
+        expect(others).toEqual([['resultType', '"complete"'], ['ttlMs', '0'], ...modelOf(members)]);
+        const left = modelOf(meta ?? []).filter(([key]) => key !== 'a' && key !== metaKeys.serverInfo);
+        const metaSpan = memberOf(after.bytes, after.result, '_meta');
+        expect(entriesOf(after.bytes, metaSpan?.start)).toEqual([
+          [metaKeys.serverInfo, '{"name":"s"}'],
+          ...left,
+        ]);
+        expect(model.result._meta[metaKeys.serverInfo]).toEqual({ name: 's' });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test.each([
+    '{"id":1,"error":{"code":1,"message":"no"}}',
+    '{"id":1,"result":[1]}',
+    '{"id":1,"result":null}',
+  ])('that is none, or no object, stays as it is: %s', (text) => {
+    const answer = readServerMessage(Buffer.from(text));
+    expect(new ResultChange({ a: '1' }, { b: '2' }).edits(answer)).toEqual([]);
+  });
+});

@@ -1,0 +1,196 @@
+// The scanner for text in pieces against the one for text as a whole: whatever the text, and wherever it is cut, both
+// accept the same, and both find the outermost members at the same places.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { JsonScanner, MAX_DEPTH, NotJsonError } from '../../../../../actors/mcp/jsonrpc/json-scanner.ts';
+import { PushScanner } from '../../../../../actors/mcp/jsonrpc/push-scanner.ts';
+
+interface Member {
+  readonly rawName: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Verdict {
+  readonly isJson: boolean;
+  readonly members: readonly Member[];
+  readonly hasLineBreak: boolean;
+}
+
+const wrong: Verdict = { isJson: false, members: [], hasLineBreak: false };
+
+function judgedWhole(bytes: Buffer): Verdict {
+  const scanner = new JsonScanner(bytes);
+  const members: Member[] = [];
+  try {
+    if (scanner.peek() !== 0x7b) scanner.value(0);
+    else {
+      scanner.object(0, (_, nameStart) => {
+        const start = scanner.pos;
+        const name = new JsonScanner(bytes, nameStart);
+        name.string();
+        scanner.value(1);
+        const rawName = bytes.toString('latin1', nameStart, name.pos);
+        members.push({ rawName: rawName.slice(0, 256), start, end: scanner.pos });
+      });
+    }
+    scanner.end();
+  } catch (error) {
+    if (!(error instanceof NotJsonError)) throw error;
+    return wrong;
+  }
+  return { isJson: true, members, hasLineBreak: scanner.hasLineBreak };
+}
+
+function judgedInPieces(bytes: Buffer, cuts: readonly number[]): Verdict {
+  const members: Member[] = [];
+  const scanner = new PushScanner((rawName, { start, end }, raw) => {
+    const value = bytes.toString('latin1', start, end);
+    expect(raw).toBe(/^[[{]/.test(value) ? '' : value.slice(0, 256));
+    members.push({ rawName, start, end });
+  });
+  const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  for (const [at, border] of borders.entries()) {
+    // Copies, so that a piece never stands where it stood in the text, nor at a whole word of memory.
+    const piece = Buffer.concat([Buffer.alloc(at % 5), bytes.subarray(borders[at - 1] ?? 0, border)]);
+    scanner.feed(piece.subarray(at % 5));
+  }
+  expect(scanner.size).toBe(bytes.length);
+  if (!scanner.isComplete) return wrong;
+  const { firstLineBreak } = scanner;
+  if (firstLineBreak !== undefined) expect([0x0a, 0x0d]).toContain(bytes[firstLineBreak]);
+  return { isJson: true, members, hasLineBreak: firstLineBreak !== undefined };
+}
+
+const cuts = fc.array(fc.nat(), { maxLength: 30 });
+const indent = fc.constantFrom(undefined, 1, '\t', '\r', '\r\n ');
+const name = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 8 }),
+  fc.constantFrom('id', 'result', '', '\\', 'x'.repeat(300)),
+);
+const value = fc.oneof(
+  fc.jsonValue(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.constantFrom(0, -0.5, 1e300, 1e-7, true, false, null, [], {}, '', 'x'.repeat(400)),
+  fc.string({ unit: fc.constantFrom('"', '\\', '\n', 'é', '日', '\u0001', 'abcdefgh'), maxLength: 200 }),
+);
+const json = fc
+  .tuple(fc.oneof(fc.array(fc.tuple(name, value), { maxLength: 6 }).map(Object.fromEntries), value), indent)
+  .map(([each, space]) =>
+    // Line breaks of every kind, and escapes that JSON.stringify does not write.
+    JSON.stringify(each, undefined, space).replaceAll('日', '\\u65e5').replaceAll('abc', 'a\\/c'),
+  );
+const slip = fc.oneof(
+  fc.constantFrom(...'"\\,:{}[]0-.eE+utfn \n\r\t\0\u001f\u007f'.split('')),
+  fc.constantFrom(
+    '\\u12',
+    '\\uD83',
+    '\\x',
+    'tru',
+    'nul',
+    '-',
+    '01',
+    '1.',
+    '.5',
+    '1e',
+    '1e+',
+    '\u00a0',
+    '{}',
+    '[]',
+  ),
+);
+
+describe('a text in pieces', () => {
+  test('is accepted, and its members found, as when it is whole', () => {
+    fc.assert(
+      fc.property(json, cuts, (text, at) => {
+        const bytes = Buffer.from(text);
+        const whole = judgedWhole(bytes);
+        expect(whole.isJson).toBe(true);
+        expect(judgedInPieces(bytes, at)).toEqual(whole);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('with slips in it is judged as when it is whole', () => {
+    fc.assert(
+      fc.property(
+        json,
+        fc.array(fc.tuple(fc.nat(), fc.nat({ max: 4 }), slip), { minLength: 1, maxLength: 3 }),
+        cuts,
+        (text, slips, at) => {
+          let slipped = text;
+          for (const [where, gone, put] of slips) {
+            const from = where % (slipped.length + 1);
+            slipped = slipped.slice(0, from) + put + slipped.slice(from + gone);
+          }
+          const bytes = Buffer.from(slipped);
+          expect(judgedInPieces(bytes, at)).toEqual(judgedWhole(bytes));
+        },
+      ),
+      { numRuns: 4000 },
+    );
+  });
+
+  test('of any few characters of the grammar is judged as when it is whole', () => {
+    const soup = fc.string({
+      unit: fc.constantFrom(...'{}[]",:\\u0123e.-+E truefalsn\r\n'.split('')),
+      maxLength: 14,
+    });
+    fc.assert(
+      fc.property(soup, cuts, (text, at) => {
+        const bytes = Buffer.from(text);
+        expect(judgedInPieces(bytes, at)).toEqual(judgedWhole(bytes));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test('is accepted or not wherever it is cut in two, and byte by byte', () => {
+    const texts = [
+      '{"a":-12.50e+07,"b":[true,false,null,0,{"c":"\\u00e9\\n\\\\"}],"\\u0069d":"x" , "d" : 1E5}\r\n',
+      '{"a":01}',
+      '[1.]',
+      '{"a":"\\u00g0"}',
+      '{"a":"\\q"}',
+      '[tru]',
+      '[nulll]',
+      '{"a":1,}',
+      '[1,]',
+      '{"a" 1}',
+      '-',
+      '0',
+      '1e5',
+      '"\u0001"',
+      '[1}',
+      '{"a":1]',
+      '1 2',
+      ']',
+      ',',
+      '',
+    ];
+    for (const text of texts) {
+      const bytes = Buffer.from(text);
+      const whole = judgedWhole(bytes);
+      const everywhere = Array.from({ length: bytes.length }, (_, at) => at);
+      for (const cut of everywhere) expect(judgedInPieces(bytes, [cut])).toEqual(whole);
+      expect(judgedInPieces(bytes, everywhere)).toEqual(whole);
+    }
+  });
+
+  test('may be nested as deeply as a whole one and no further', () => {
+    fc.assert(
+      fc.property(fc.boolean(), fc.integer({ min: 1, max: 2 * MAX_DEPTH }), cuts, (isArray, levels, at) => {
+        const text = isArray
+          ? '['.repeat(levels) + ']'.repeat(levels)
+          : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+        const bytes = Buffer.from(text);
+        const verdict = judgedInPieces(bytes, at);
+        expect(verdict.isJson).toBe(levels <= MAX_DEPTH + 1);
+        expect(verdict).toEqual(judgedWhole(bytes));
+      }),
+    );
+  });
+});

@@ -1,0 +1,128 @@
+// A reader that gives others their turn: whatever comes, in whatever pieces, and however long its handling takes, every
+// line arrives once and in order, and no turn is much longer than what it may be.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { BUDGET_MS, PacedReader } from '../../../../../../actors/mcp/links/http/paced-reader.ts';
+import { SseParser } from '../../../../../../actors/mcp/links/sse/sse-parser.ts';
+import { LineSplitter } from '../../../../../../actors/mcp/links/stdio/line-splitter.ts';
+
+const parsers = {
+  lines: (onLine: (line: string) => void) => {
+    const events = { onLine: (line: Buffer) => onLine(line.toString()), onOversized: () => {} };
+    const splitter = new LineSplitter(1000, events);
+    return splitter.push.bind(splitter);
+  },
+  events: (onLine: (line: string) => void) => {
+    const handler = {
+      onEvent: (_: string, data: Buffer) => onLine(data.toString()),
+      onOversizedEvent: () => {},
+    };
+    const parser = new SseParser(1000, { lastEventId: '', retryMs: undefined }, handler);
+    return parser.feed.bind(parser);
+  },
+};
+
+const written = { lines: (text: string) => `${text}\n`, events: (text: string) => `data: ${text}\r\n\r\n` };
+
+test.each(['lines', 'events'] as const)(
+  '%s arrive once and in order, a bounded time per turn (PR1, PR4)',
+  async (kind) => {
+    /** A line, and how much of what a turn may take its handling takes. */
+    const lines = fc.array(
+      fc.tuple(fc.stringMatching(/^[a-z]{1,9}$/), fc.constantFrom(0, 1 / 16, 1 / 4, 2)),
+      {
+        maxLength: 60,
+      },
+    );
+    let pauses = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        lines,
+        fc.array(fc.nat(), { maxLength: 8 }),
+        fc.boolean(),
+        async (all, cuts, isCutOff) => {
+          const bytes = Buffer.from(all.map(([text]) => written[kind](text)).join(''));
+          const borders = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort(
+            (a, b) => a - b,
+          );
+          const chunks = borders.map((border, at) => bytes.subarray(borders[at - 1] ?? 0, border));
+          const seen: string[] = [];
+          const late: string[] = [];
+          let now = 0;
+          let workedInTurn = 0;
+          let isPaused = false;
+          const flow = () => {
+            while (!isPaused) {
+              const chunk = chunks.shift();
+              if (chunk === undefined) return;
+              reader.push(chunk);
+            }
+          };
+          const source = {
+            pause: () => {
+              isPaused = true;
+              pauses += 1;
+            },
+            resume: () => {
+              isPaused = false;
+              flow();
+            },
+          };
+          const take = parsers[kind]((text) => {
+            const ms = (all[seen.length]?.[1] ?? 0) * BUDGET_MS;
+            // A turn may be over by what is at hand, but nothing is begun in it after that.
+            if (workedInTurn >= BUDGET_MS) late.push(text);
+            workedInTurn += ms;
+            now += ms;
+            seen.push(text);
+          });
+          const reader = new PacedReader(source, take, () => now);
+          flow();
+          const untilThat = async (holds: () => boolean) => {
+            for (let turn = 0; !holds(); turn += 1) {
+              expect(turn).toBeLessThan(200);
+              workedInTurn = 0;
+              await new Promise((resolve) => setImmediate(resolve));
+            }
+          };
+          await untilThat(() => chunks.length === 0);
+          if (isCutOff) {
+            workedInTurn = Number.NEGATIVE_INFINITY;
+            reader.flush();
+          } else {
+            let isHandled = false;
+            reader.end(() => {
+              isHandled = true;
+            });
+            await untilThat(() => isHandled);
+          }
+          expect([seen, late]).toEqual([all.map(([text]) => text), []]);
+        },
+      ),
+      { numRuns: 200 },
+    );
+    expect(pauses).toBeGreaterThan(50);
+  },
+);
+
+test('a reader that its owner has paused stays so when its own turn comes', async () => {
+  const asked: string[] = [];
+  let now = 0;
+  const source = { pause: () => asked.push('pause'), resume: () => asked.push('resume') };
+  const reader = new PacedReader(
+    source,
+    (bytes) => {
+      now += 2 * BUDGET_MS;
+      return Math.min(1, bytes.length);
+    },
+    () => now,
+  );
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  reader.push(Buffer.from('abc'));
+  reader.pause();
+  for (let turns = 0; turns < 4; turns += 1) await turn();
+  expect(asked).not.toContain('resume');
+  reader.resume();
+  expect(asked.at(-1)).toBe('resume');
+});

@@ -1,0 +1,232 @@
+// The reader of answers beside Node's own client, on the same bytes, cut anywhere: what it takes whole Node takes the same
+// way, and what it keeps a connection for Node does. It may refuse more, as its own tests list.
+
+import { Agent, request } from 'node:http';
+import { Duplex } from 'node:stream';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { HttpFault } from '../../../../../../actors/mcp/links/http/response-head.ts';
+import { ResponseParser } from '../../../../../../actors/mcp/links/http/response-parser.ts';
+
+interface Outcome {
+  isWhole: boolean;
+  status: number | undefined;
+  reason: string | undefined;
+  type: string | undefined;
+  body: string;
+  mayBeKept: boolean;
+}
+
+const nothing = (): Outcome => ({
+  isWhole: false,
+  status: undefined,
+  reason: undefined,
+  type: undefined,
+  body: '',
+  mayBeKept: false,
+});
+
+/** A connection whose other side says what it has to say when it is spoken to, and closes. */
+class Scripted extends Duplex {
+  readonly #pieces: readonly Buffer[];
+  #hasBegun = false;
+
+  constructor(pieces: readonly Buffer[]) {
+    super();
+    this.#pieces = pieces;
+    this.on('error', () => {});
+  }
+
+  override _read(): void {}
+
+  override _write(_chunk: unknown, _encoding: unknown, done: () => void): void {
+    done();
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    setImmediate(() => {
+      for (const piece of [...this.#pieces, null]) if (!this.destroyed) this.push(piece);
+    });
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+
+  setKeepAlive(): this {
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}
+
+function readByNode(pieces: readonly Buffer[]): Promise<Outcome> {
+  const outcome = nothing();
+  const socket = new Scripted(pieces);
+  const agent = new Agent({ keepAlive: true });
+  Object.assign(agent, { createConnection: () => socket });
+  return new Promise((resolve) => {
+    const end = (): void => {
+      socket.destroy();
+      resolve(outcome);
+    };
+    const sent = request({ agent, method: 'POST', host: 'a', headers: { 'content-length': 0 } });
+    sent.on('error', () => {});
+    sent.on('upgrade', end);
+    sent.on('response', (response) => {
+      outcome.status = response.statusCode;
+      outcome.reason = response.statusMessage;
+      outcome.type = response.headersDistinct['content-type']?.join(', ');
+      response.on('data', (piece: Buffer) => {
+        outcome.body += piece.toString('latin1');
+      });
+      response.on('error', () => {});
+      response.on('close', () => {
+        outcome.isWhole = response.complete;
+        outcome.mayBeKept = sent.shouldKeepAlive;
+        end();
+      });
+    });
+    sent.on('close', () => setImmediate(end));
+    sent.end();
+  });
+}
+
+function readByUs(pieces: readonly Buffer[]): Outcome {
+  const outcome = nothing();
+  const parser = new ResponseParser({
+    onHead: (head) => {
+      outcome.status = head.status;
+      outcome.reason = head.reason;
+      outcome.type = head.header('content-type');
+    },
+    onBody: (piece) => {
+      outcome.body += piece.toString('latin1');
+      return piece.length;
+    },
+    onEnd: (isLast) => {
+      outcome.isWhole = true;
+      outcome.mayBeKept = !isLast;
+    },
+  });
+  parser.expect();
+  try {
+    for (const piece of pieces) parser.feed(piece);
+    if (!outcome.isWhole) parser.finish();
+  } catch (error) {
+    if (!(error instanceof HttpFault)) throw error;
+  }
+  return outcome;
+}
+
+const chunked = fc
+  .array(
+    fc.tuple(
+      fc.string({ minLength: 1, maxLength: 20 }),
+      fc.constantFrom('', '', ';a=b', ';a="b c"'),
+      fc.boolean(),
+    ),
+    { maxLength: 4 },
+  )
+  .chain((chunks) =>
+    fc.constantFrom('', 'X-Sum: 1\r\n').map((trailers) => {
+      const sized = chunks.map(([text, extension, isPadded]) => {
+        const bytes = Buffer.from(text).toString('latin1');
+        return `${isPadded ? '00' : ''}${bytes.length.toString(16)}${extension}\r\n${bytes}\r\n`;
+      });
+      return `${sized.join('')}0\r\n${trailers}\r\n`;
+    }),
+  );
+
+const framed = fc.oneof(
+  chunked.map((body) => ['Transfer-Encoding: chunked\r\n', body]),
+  fc.string({ maxLength: 30 }).map((text) => {
+    const body = Buffer.from(text).toString('latin1');
+    return [`Content-Length: ${body.length}\r\n`, body];
+  }),
+  fc.string({ maxLength: 30 }).map((body) => ['', body]),
+  chunked.map((body) => ['Content-Length: 3\r\nTransfer-Encoding: chunked\r\n', body]),
+  fc.constant(['Content-Length: 2\r\nContent-Length: 3\r\n', 'abc']),
+);
+
+const header = fc.constantFrom(
+  ...['Connection: close', 'Connection: keep-alive', 'connection: Keep-Alive, x', 'Connection: x'],
+  ...['Content-Type: a/b', 'content-type:\ta/b ', 'X-A: \xe4\t"', 'X-B:', 'Keep-Alive: timeout=5'],
+);
+
+const answer = fc
+  .record({
+    interim: fc.constantFrom(
+      '',
+      '',
+      'HTTP/1.1 100 Continue\r\n\r\n',
+      'HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n',
+    ),
+    version: fc.constantFrom('1.1', '1.1', '1.1', '1.0'),
+    status: fc.constantFrom(
+      '200 OK',
+      '200 OK',
+      '202',
+      '201 ',
+      '204 No Content',
+      '304 Not Modified',
+      '503 \xe4',
+    ),
+    headers: fc.array(header, { maxLength: 3 }),
+    framed,
+  })
+  .map(({ interim, version, status, headers, framed: [framing = '', body = ''] }) => ({
+    head: `${interim}HTTP/${version} ${status}\r\n${headers.map((each) => `${each}\r\n`).join('')}${framing}\r\n`,
+    body,
+  }));
+
+/** What a byte of the head may become; `undefined` leaves it out. */
+const damage = fc.constantFrom(
+  undefined,
+  ' ',
+  '\r',
+  '\n',
+  '\r\n',
+  '\0',
+  '\x7f',
+  '\xff',
+  'A',
+  '0',
+  ':',
+  ',',
+  ';',
+);
+
+test('an answer that is taken whole is the one that Node takes', async () => {
+  let whole = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      answer,
+      fc.option(fc.tuple(fc.nat(), damage), { freq: 2 }),
+      fc.array(fc.nat(), { maxLength: 6 }),
+      async ({ head, body }, damaged, cuts) => {
+        const at = damaged === null ? 0 : damaged[0] % head.length;
+        const text = damaged === null ? head : head.slice(0, at) + (damaged[1] ?? '') + head.slice(at + 1);
+        const bytes = Buffer.from(text + body, 'latin1');
+        const places = [...cuts.map((cut) => cut % bytes.length), 0, bytes.length].sort((a, b) => a - b);
+        const pieces = places.slice(1).map((end, n) => bytes.subarray(places[n], end));
+        const ours = readByUs(pieces.filter(({ length }) => length > 0));
+        if (!ours.isWhole) return;
+        whole += 1;
+        const theirs = await readByNode(pieces);
+        // A connection that Node would keep may be closed, never the other way round.
+        expect({ ...ours, mayBeKept: ours.mayBeKept && theirs.mayBeKept }).toEqual({
+          ...theirs,
+          mayBeKept: ours.mayBeKept,
+        });
+      },
+    ),
+    { numRuns: 1_000 },
+  );
+  expect(whole).toBeGreaterThan(200);
+});

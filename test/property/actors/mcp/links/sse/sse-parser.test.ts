@@ -1,0 +1,114 @@
+// The byte parser against `eventsource-parser` as oracle. The oracle reads latin1 text, in which every byte is one
+// character, and gets the whole stream at once; ours gets the same bytes cut anywhere.
+
+import { createParser } from 'eventsource-parser';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type SseCursor, SseParser } from '../../../../../../actors/mcp/links/sse/sse-parser.ts';
+
+interface Seen {
+  readonly type: string;
+  readonly data: string;
+}
+
+function parse(chunks: readonly Buffer[]): { events: Seen[]; cursor: SseCursor } {
+  const events: Seen[] = [];
+  const cursor: SseCursor = { lastEventId: '', retryMs: undefined };
+  const parser = new SseParser(1 << 20, cursor, {
+    onEvent: (type, data) => events.push({ type, data: data.toString('latin1') }),
+    onOversizedEvent: () => expect.unreachable('nothing here is oversized'),
+  });
+  for (const chunk of chunks) parser.feed(chunk);
+  return { events, cursor };
+}
+
+function oracle(bytes: Buffer): { events: Seen[]; retryMs: number | undefined } {
+  const events: Seen[] = [];
+  let retryMs: number | undefined;
+  const parser = createParser({
+    onEvent: ({ event = 'message', data }) => {
+      // The standard does not dispatch an event without data; the oracle leaves that to its caller.
+      if (data !== '') events.push({ type: event, data });
+    },
+    onRetry: (ms) => {
+      retryMs = ms;
+    },
+  });
+  parser.feed(bytes.toString('latin1'));
+  return { events, retryMs };
+}
+
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const at = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [0, ...at].map((start, index) => bytes.subarray(start, at[index] ?? bytes.length));
+}
+
+const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
+const text = fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
+const field = fc.constantFrom(
+  'data',
+  'event',
+  'id',
+  'retry',
+  'dat',
+  'datax',
+  'Data',
+  'foobarbaz',
+  '',
+  ' data',
+);
+const line = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.tuple(field, fc.constantFrom(':', ': ', ':  ', ''), text).map((parts) => parts.join('')),
+  },
+  { weight: 2, arbitrary: text.map((value) => `data: {"a":"${value}"}`) },
+  { weight: 1, arbitrary: fc.nat(99_999).map((ms) => `retry: ${ms}`) },
+  { weight: 3, arbitrary: fc.constant('') },
+);
+const stream = fc
+  .tuple(
+    fc.constantFrom('', '\xef\xbb\xbf', '\xef\xbb', '\xef'),
+    fc.array(
+      fc.tuple(line, lineEnd).map((parts) => parts.join('')),
+      { maxLength: 20 },
+    ),
+  )
+  // A comment at the end, because the oracle holds back a carriage return until it sees what follows.
+  .map(([start, lines]) => Buffer.from(`${start}${lines.join('')}:\n`, 'latin1'));
+
+test('any stream, cut anywhere, gives the events and the retry time that the oracle finds', () => {
+  fc.assert(
+    fc.property(stream, fc.array(fc.nat(400), { maxLength: 30 }), (bytes, places) => {
+      const { events, cursor } = parse(cut(bytes, places));
+      const expected = oracle(bytes);
+      expect(events).toEqual(expected.events);
+      expect(cursor.retryMs).toBe(expected.retryMs);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('a stream gives the same events byte by byte as in one piece', () => {
+  fc.assert(
+    fc.property(stream, (bytes) => {
+      const one = parse([bytes]);
+      const many = parse(Array.from(bytes, (byte) => Buffer.from([byte])));
+      expect(many).toEqual(one);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('the data of an event is every byte that was sent, whether it is UTF-8 or not', () => {
+  const anyBytes = fc
+    .uint8Array({ minLength: 1, maxLength: 300 })
+    .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte))));
+  fc.assert(
+    fc.property(anyBytes, fc.array(fc.nat(400), { maxLength: 10 }), (data, places) => {
+      const bytes = Buffer.concat([Buffer.from('data: '), data, Buffer.from('\n\n')]);
+      const { events } = parse(cut(bytes, places));
+      expect(events).toEqual([{ type: 'message', data: data.toString('latin1') }]);
+    }),
+  );
+});

@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { LineSplitter } from '../../../../../../actors/mcp/links/stdio/line-splitter.ts';
+
+interface Seen {
+  readonly lines: string[];
+  readonly oversized: { size: number; id: string | undefined }[];
+  readonly rest: string;
+}
+
+function split(bytes: Buffer, cuts: readonly number[], maxBytes: number): Seen {
+  const lines: string[] = [];
+  const oversized: { size: number; id: string | undefined }[] = [];
+  const splitter = new LineSplitter(maxBytes, {
+    onLine: (line) => lines.push(line.toString('latin1')),
+    onOversized: (size, id) => oversized.push({ size, id }),
+  });
+  const borders = [...new Set([0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])];
+  borders.sort((a, b) => a - b);
+  for (const [index, border] of borders.entries())
+    splitter.push(Buffer.from(bytes.subarray(borders[index - 1] ?? 0, border)));
+  return { lines, oversized, rest: splitter.end().toString('latin1') };
+}
+
+// Few different characters, so that line ends, CR before LF and characters of several bytes meet often.
+const line = fc.string({ unit: fc.constantFrom('a', '\r', 'ü', '€', '🎭', ' '), maxLength: 12 });
+const cuts = fc.array(fc.nat(), { maxLength: 40 });
+
+describe('the line splitter', () => {
+  test('gives the same lines for any chunking', () => {
+    fc.assert(
+      fc.property(fc.array(line), line, cuts, (lines, rest, at) => {
+        const bytes = Buffer.from(`${lines.map((each) => `${each}\n`).join('')}${rest}`);
+        const expected = lines.map((each) => Buffer.from(each.replace(/\r$/, '')).toString('latin1'));
+        expect(split(bytes, at, 1000)).toEqual({
+          lines: expected,
+          oversized: [],
+          rest: Buffer.from(rest).toString('latin1'),
+        });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('reports exactly the lines beyond the limit, with size and id, for any chunking', () => {
+    const message = fc.record({ id: fc.nat(), text: fc.string({ maxLength: 30 }) });
+    fc.assert(
+      fc.property(fc.array(message), fc.boolean(), cuts, (messages, hasCr, at) => {
+        const limit = 32;
+        const texts = messages.map((each) => Buffer.from(JSON.stringify(each)));
+        const bytes = Buffer.concat(texts.flatMap((text) => [text, Buffer.from(hasCr ? '\r\n' : '\n')]));
+        const seen = split(bytes, at, limit);
+        expect(seen.lines).toEqual(
+          texts.filter((text) => text.length <= limit).map((text) => text.toString('latin1')),
+        );
+        const tooLong = messages.filter((_, index) => (texts[index]?.length ?? 0) > limit);
+        expect(seen.oversized.map(({ id }) => id)).toEqual(tooLong.map(({ id }) => String(id)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('gives a large line in pieces to whom takes it so, with either line end and up to the very limit', () => {
+    const limit = 400_000;
+    fc.assert(
+      fc.property(
+        fc.constantFrom(200_000, 262_144, 262_145, 300_000, limit - 1, limit, limit + 1, limit + 2),
+        fc.constantFrom('\n', '\r\n'),
+        fc.integer({ min: 1000, max: 70_000 }),
+        (size, end, step) => {
+          const text = `{"id":7,"result":"${'x'.repeat(size - 20)}"}`;
+          const bytes = Buffer.from(`small${end}${text}${end}small${end}`);
+          const seen: string[] = [];
+          const splitter = new LineSplitter(limit, {
+            onLine: (line) => seen.push(line.toString()),
+            onLarge: (message) => {
+              const answer = message.answer();
+              seen.push(`${answer?.rawId} in pieces, ${answer?.bytes.equals(Buffer.from(text))}`);
+            },
+            onOversized: (length, id) => seen.push(`oversized ${length} ${id}`),
+          });
+          for (let at = 0; at < bytes.length; at += step)
+            splitter.push(Buffer.from(bytes.subarray(at, at + step)));
+          expect(seen).toHaveLength(3);
+          expect([seen[0], seen[2]]).toEqual(['small', 'small']);
+          // Its line end arrives before it is known to be one.
+          if (size > limit)
+            expect(seen[1]).toMatch(new RegExp(`^oversized ${size} 7|^oversized ${size + 1} 7`));
+          else if (size > 262_144) expect(seen[1]).toBe('7 in pieces, true');
+          else expect([text, '7 in pieces, true']).toContain(seen[1]);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('takes a line of the very limit, and refuses one byte more, with either line end', () => {
+    for (const end of ['\n', '\r\n']) {
+      const seen = split(Buffer.from(`${'a'.repeat(8)}${end}${'b'.repeat(9)}${end}c${end}`), [], 8);
+      expect(seen.lines).toEqual(['aaaaaaaa', 'c']);
+      expect(seen.oversized).toHaveLength(1);
+    }
+  });
+
+  test('needs time in proportion to the length of a line', () => {
+    const timeFor = (megabytes: number): number => {
+      const chunk = Buffer.alloc(1024, 'x');
+      let count = 0;
+      const splitter = new LineSplitter(64 * 1024 * 1024, {
+        onLine: (bytes) => {
+          count += bytes.length;
+        },
+        onOversized: () => {},
+      });
+      const start = performance.now();
+      for (let at = 0; at < megabytes * 1024; at += 1) splitter.push(chunk);
+      splitter.push(Buffer.from('\n'));
+      expect(count).toBe(megabytes * 1024 * 1024);
+      return performance.now() - start;
+    };
+    timeFor(1);
+    // Sixteen times the length: with quadratic copying this takes 256 times as long, and many seconds.
+    const small = Math.min(timeFor(2), timeFor(2), timeFor(2));
+    expect(timeFor(32)).toBeLessThan(Math.max(small, 5) * 100);
+  });
+
+  test('holds little of a line that is far beyond the limit', () => {
+    const splitter = new LineSplitter(1024, { onLine: () => {}, onOversized: () => {} });
+    const chunk = Buffer.alloc(64 * 1024, 'x');
+    const before = process.memoryUsage().arrayBuffers;
+    for (let at = 0; at < 320; at += 1) splitter.push(chunk);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * 1024 * 1024);
+  });
+});

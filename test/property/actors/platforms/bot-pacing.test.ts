@@ -1,0 +1,116 @@
+// How fast a bot sends, held against the limits of its platform as the fake of it counts them, in a time of the test's own:
+// however many messages for however many chats, and however long their way takes.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { DeliveryError } from '../../../../actors/events/outbox/delivery-error.ts';
+import { botPacing, limitOf } from '../../../../actors/platforms/botmessenger/pacing.ts';
+import { BotError } from '../../../fixtures/bot-platform/bot-error.ts';
+import { type FloodLimits, FloodMeter } from '../../../fixtures/bot-platform/flood-limits.ts';
+
+interface Way {
+  readonly thereMs: number;
+  readonly backMs: number;
+  /** Later than it was told to come again. */
+  readonly lateMs: number;
+}
+
+interface Traffic {
+  readonly isGroup: boolean;
+  readonly count: number;
+  readonly startAt: number;
+}
+
+const noWay: Way = { thereMs: 0, backMs: 0, lateMs: 0 };
+
+/** Sends everything, each chat in order; gives how often the platform refused, and when each message was taken. */
+async function sendAll(chats: readonly Traffic[], ways: readonly Way[], limits: FloodLimits) {
+  let now = 0;
+  let steps = 0;
+  const due: { at: number; go: () => void }[] = [];
+  const at = (time: number) => new Promise<void>((go) => due.push({ at: time, go }));
+  const meter = new FloodMeter(() => now);
+  meter.limits = limits;
+  const pacing = botPacing(() => now);
+  const taken = chats.map((): number[] => []);
+  const ends = chats.map(async ({ isGroup, count, startAt }, chat) => {
+    const id = isGroup ? -1 - chat : 1 + chat;
+    await at(startAt);
+    while ((taken[chat]?.length ?? 0) < count) {
+      const { thereMs, backMs, lateMs } = ways[steps++ % ways.length] ?? noWay;
+      try {
+        const turn = { account: 'a', place: `${id}`, limit: limitOf(`${id}`), isOfPlace: () => true };
+        await pacing.run(turn, async () => {
+          await at(now + thereMs);
+          let refusal: unknown;
+          try {
+            meter.count(7, { id, isGroup });
+            taken[chat]?.push(now);
+          } catch (error) {
+            refusal = error;
+          }
+          await at(now + backMs);
+          if (!(refusal instanceof BotError)) return;
+          const seconds = refusal.parameters?.retry_after ?? 0;
+          throw new DeliveryError('429', { isTooSoon: true, retryAfterMs: seconds * 1000 });
+        });
+      } catch (error) {
+        if (!(error instanceof DeliveryError)) throw error;
+        await at(now + (error.retryAfterMs ?? 0) + lateMs);
+      }
+    }
+  });
+  let isOver = false;
+  const all = Promise.all(ends).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    for (let i = 0; i < 20; i += 1) await Promise.resolve();
+    due.sort((a, b) => a.at - b.at);
+    const next = due.shift();
+    if (next === undefined) break;
+    now = next.at;
+    next.go();
+  }
+  await all;
+  return { refused: meter.refused, taken, endedAt: now };
+}
+
+const way = fc.record({
+  thereMs: fc.integer({ min: 0, max: 40 }),
+  backMs: fc.integer({ min: 0, max: 300 }),
+  lateMs: fc.integer({ min: 0, max: 50 }),
+});
+const ways = fc.array(way, { minLength: 1, maxLength: 7 });
+const chat = fc.record({
+  isGroup: fc.boolean(),
+  count: fc.integer({ min: 1, max: 45 }),
+  startAt: fc.integer({ min: 0, max: 3_000 }),
+});
+
+test('of all together, and of a group in a minute, it never sends more than the platform takes', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(chat, { minLength: 1, maxLength: 40 }), ways, async (chats, onTheWay) => {
+      const { refused } = await sendAll(chats, onTheWay, { allPerSecond: 30, groupPerMinute: 20 });
+      expect(refused).toBe(0);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('a long answer meets one 429 at most where a chat takes one message a second, and leaves as soon as it may', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 2, max: 19 }),
+      fc.boolean(),
+      ways,
+      async (count, isGroup, onTheWay) => {
+        const limits = { chatEveryMs: 1_000, groupPerMinute: 20, allPerSecond: 30 };
+        const { refused, endedAt } = await sendAll([{ isGroup, count, startAt: 0 }], onTheWay, limits);
+        expect(refused).toBeLessThanOrEqual(1);
+        expect(endedAt).toBeLessThan(count * 1_500 + 1_000);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

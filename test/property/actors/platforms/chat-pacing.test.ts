@@ -1,0 +1,73 @@
+// How fast a bot of a community chat or of a team chat sends, held against the limits of its platform, in a time of the test's own.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { DeliveryError } from '../../../../actors/events/outbox/delivery-error.ts';
+import type { Pacing } from '../../../../actors/events/outbox/pacing.ts';
+import { communityPacing } from '../../../../actors/platforms/communitychat/pacing.ts';
+import { teamPacing } from '../../../../actors/platforms/teamchat/pacing.ts';
+
+const SECOND = 1_000;
+/** In any second. */
+const OF_BOT = 50;
+
+/** Sends so much to each conversation, each as soon as it is told to come again; gives when each message left, and for where. */
+async function sendAll(
+  pacingOf: (now: () => number) => Pacing,
+  counts: readonly number[],
+  lateMs: readonly number[],
+) {
+  let now = 0;
+  let told = 0;
+  const pacing = pacingOf(() => now);
+  const waiting = counts.map((count, place) => ({ place, count, at: 0 }));
+  const left: { readonly place: number; readonly at: number }[] = [];
+  for (;;) {
+    const toSend = waiting.filter(({ count }) => count > 0);
+    if (toSend.length === 0) return left;
+    const next = toSend.reduce((first, each) => (each.at < first.at ? each : first));
+    now = Math.max(now, next.at);
+    const { place } = next;
+    try {
+      await pacing.run({ account: 'bot', place: `${place}` }, async () => left.push({ place, at: now }));
+      next.count -= 1;
+    } catch (error) {
+      if (!(error instanceof DeliveryError)) throw error;
+      const pauseMs = error.retryAfterMs ?? 0;
+      expect(pauseMs).toBeGreaterThan(0);
+      next.at = now + pauseMs + (lateMs[told++ % lateMs.length] ?? 0);
+    }
+  }
+}
+
+/** The most that left within any such time. */
+const mostIn = (ms: number, times: readonly number[]) =>
+  Math.max(0, ...times.map((at, i) => times.slice(i).filter((each) => each - at < ms).length));
+
+test.each([
+  ['community chat', communityPacing, { most: 5, ms: 5 * SECOND }],
+  ['team chat', teamPacing, { most: 1, ms: SECOND }],
+] as const)(
+  'a bot of a %s sends no more than its platform takes, of the bot and to one place, and all of it',
+  async (_, pacingOf, ofPlace) => {
+    const counts = fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 80, maxLength: 120 });
+    const late = fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(counts, late, async (wanted, lateMs) => {
+        const left = await sendAll(pacingOf, wanted, lateMs);
+        expect(left.length).toBe(wanted.reduce((sum, count) => sum + count, 0));
+        expect(
+          mostIn(
+            SECOND,
+            left.map(({ at }) => at),
+          ),
+        ).toBeLessThanOrEqual(OF_BOT);
+        for (const place of wanted.keys()) {
+          const times = left.filter((each) => each.place === place).map(({ at }) => at);
+          expect(mostIn(ofPlace.ms, times)).toBeLessThanOrEqual(ofPlace.most);
+        }
+      }),
+      { numRuns: 20 },
+    );
+  },
+);

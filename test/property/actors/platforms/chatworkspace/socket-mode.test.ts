@@ -1,0 +1,333 @@
+// A connection by sockets over everything that may happen to it: the platform ends, loses, refuses and redelivers, the store is slow or
+// full, the connection is closed (WM1, WM2, WK1–WK4, EI1, EI2). Real sockets of ours over wires that a test moves, in a time of its own.
+
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { silentLog } from '../../../../../actors/base/errors/log.ts';
+import { socketTimes } from '../../../../../actors/platforms/chatworkspace/socket/platform-socket.ts';
+import { SocketMode } from '../../../../../actors/platforms/chatworkspace/socket/socket-mode.ts';
+import type { WireEvents } from '../../../../../actors/platforms/chatworkspace/socket/wire.ts';
+import { ConnectionError } from '../../../../../actors/platforms/connections/connector.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** One wire, from the platform's side. */
+class FakeWire {
+  readonly #events: WireEvents;
+  readonly #world: World;
+  readonly #held: (() => void)[] = [];
+  isOpen = true;
+  isGreeted = false;
+  /** It has announced the end, or has said goodbye. */
+  isAnnounced = false;
+  isSilent = false;
+  isPaused = false;
+  /** Ours. */
+  isLeft = false;
+
+  constructor(world: World, events: WireEvents) {
+    this.#world = world;
+    this.#events = events;
+  }
+
+  /** To us, now or when we read again. */
+  bring(frame: object | string): void {
+    if (this.isSilent || !this.isOpen) return;
+    const text = typeof frame === 'string' ? frame : JSON.stringify(frame);
+    const arrive = (): void => {
+      if (!this.isOpen) return;
+      const id = /"n":(\d+)/.exec(text)?.[1];
+      if (id !== undefined) this.#world.arrived.push(Number(id));
+      this.#events.onText(text, text.length);
+    };
+    if (this.isPaused) this.#held.push(arrive);
+    else arrive();
+  }
+
+  hello(): void {
+    this.isGreeted = true;
+    this.bring({ type: 'hello' });
+  }
+
+  /** The platform, or the line, ends it. */
+  end(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.#events.onClosed('the socket was closed: 1006');
+  }
+
+  readonly ours = {
+    send: (text: string) => {
+      const { envelope_id } = JSON.parse(text) as { envelope_id: string };
+      if (this.isOpen && !this.isLeft) this.#world.acknowledged(envelope_id, this);
+    },
+    ping: () => {
+      if (this.isOpen && !this.isSilent) this.#events.onSign();
+    },
+    pause: () => {
+      this.isPaused = true;
+    },
+    resume: () => {
+      this.isPaused = false;
+      for (const arrive of this.#held.splice(0)) arrive();
+    },
+    close: () => {
+      this.#leave();
+      setTimeout(() => this.end(), 5);
+    },
+    terminate: () => {
+      this.#leave();
+      this.isOpen = false;
+    },
+  };
+
+  #leave(): void {
+    if (this.isLeft) return;
+    this.isLeft = true;
+    if (this.isOpen && this.isGreeted && !this.isSilent) this.#world.left(this);
+  }
+}
+
+/** A platform, a store, and a process that connects again after each loss. */
+class World {
+  readonly wires: FakeWire[] = [];
+  /** By their number: when each was said, whether it is durable, and whether it was acknowledged. */
+  readonly durable = new Set<number>();
+  readonly acked = new Set<number>();
+  readonly said: number[] = [];
+  /** As they came to us, and as they were handed to the store. */
+  readonly arrived: number[] = [];
+  readonly taken: number[] = [];
+  readonly #ofEnvelope = new Map<string, { readonly n: number; readonly wire: FakeWire }>();
+  /** Of the present connection. */
+  #closing = new AbortController();
+  refusedOpens = 0;
+  storeMs = 0;
+  storeFailures = 0;
+  /** The next sockets are not greeted by themselves. */
+  unGreeted = 0;
+  /** We have ended all of it, or the platform has: then there may be none. */
+  mayBeAlone = false;
+  mode: SocketMode | undefined;
+  #envelopes = 0;
+  #isOver = false;
+
+  connect(): void {
+    if (this.#isOver) return;
+    this.mayBeAlone = false;
+    this.#closing = new AbortController();
+    const mode = new SocketMode(
+      {
+        app: 'A1',
+        log: silentLog,
+        times: socketTimes,
+        address: async () => {
+          if (this.refusedOpens > 0) {
+            this.refusedOpens -= 1;
+            throw new ConnectionError('refused open', { kind: 'transient' });
+          }
+          return 'ws://x';
+        },
+        wires: {
+          connect: (_, events) => {
+            expect(this.#isOver).toBe(false);
+            const wire = new FakeWire(this, events);
+            this.wires.push(wire);
+            expect(this.openWires.length).toBeLessThanOrEqual(3);
+            if (this.unGreeted > 0) this.unGreeted -= 1;
+            else setTimeout(() => wire.isOpen && wire.hello(), 20);
+            return wire.ours;
+          },
+        },
+        take: ({ payload }) => this.#keep((payload as { n: number }).n),
+      },
+      this.#closing.signal,
+    );
+    this.mode = mode;
+    mode.closed.catch(() => {}).then(() => setTimeout(() => this.connect(), 250));
+  }
+
+  get openWires(): readonly FakeWire[] {
+    return this.wires.filter(({ isOpen, isLeft }) => isOpen && !isLeft);
+  }
+
+  /** On which the platform gives what it has. */
+  get working(): readonly FakeWire[] {
+    return this.openWires.filter(({ isGreeted }) => isGreeted);
+  }
+
+  say(which: number): void {
+    const n = this.said.length + 1;
+    this.said.push(n);
+    this.#give(n, which);
+  }
+
+  /** Ours has closed one that worked. */
+  left(wire: FakeWire): void {
+    if (this.mayBeAlone) return;
+    // It may itself be lost meanwhile, which is no fault of ours.
+    const later = this.wires.slice(this.wires.indexOf(wire) + 1);
+    expect(later.some(({ isGreeted }) => isGreeted)).toBe(true);
+  }
+
+  acknowledged(envelope: string, wire: FakeWire): void {
+    const sent = this.#ofEnvelope.get(envelope);
+    expect(sent?.wire).toBe(wire);
+    if (sent === undefined) return;
+    expect(this.durable.has(sent.n)).toBe(true);
+    this.acked.add(sent.n);
+  }
+
+  async end(how: 'close' | 'abort'): Promise<void> {
+    this.#isOver = true;
+    this.mayBeAlone = true;
+    if (how === 'abort') this.#closing.abort();
+    const closing = this.mode?.close(3_000);
+    await vi.advanceTimersByTimeAsync(how === 'abort' ? 0 : 4_000);
+    await closing;
+    expect(this.openWires).toEqual([]);
+  }
+
+  #give(n: number, which: number): void {
+    if (this.acked.has(n) || this.#isOver) return;
+    const { working } = this;
+    const wire = working[which % Math.max(1, working.length)];
+    if (wire !== undefined) {
+      this.#envelopes += 1;
+      const envelope_id = `e${this.#envelopes}`;
+      this.#ofEnvelope.set(envelope_id, { n, wire });
+      wire.bring({ envelope_id, type: 'events_api', payload: { n } });
+    }
+    setTimeout(() => this.#give(n, which + 1), 3_000);
+  }
+
+  async #keep(n: number): Promise<void> {
+    this.taken.push(n);
+    const isRefused = this.storeFailures > 0;
+    if (isRefused) this.storeFailures -= 1;
+    if (this.storeMs > 0) await new Promise((done) => setTimeout(done, this.storeMs));
+    if (isRefused) throw new Error('full');
+    this.durable.add(n);
+  }
+}
+
+const which = fc.nat({ max: 3 });
+const happening = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('say' as const), which }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('announce' as const),
+      which,
+      reason: fc.constantFrom('warning', 'refresh_requested'),
+      closeAfterMs: fc.constantFrom(10, 4_000, 10_000, 60_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('off' as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('cut' as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('silence' as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('garbage' as const), which }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('refuse' as const), count: fc.integer({ min: 1, max: 3 }) }),
+  },
+  { weight: 1, arbitrary: fc.constant({ do: 'no hello' as const }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('slow' as const), ms: fc.constantFrom(0, 5, 700, 8_000) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('full' as const), count: fc.integer({ min: 1, max: 4 }) }),
+  },
+);
+
+type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
+
+function happen(world: World, each: Happening): void {
+  const { working } = world;
+  const wire = 'which' in each ? working[each.which % Math.max(1, working.length)] : undefined;
+  switch (each.do) {
+    case 'say':
+      world.say(each.which);
+      break;
+    case 'announce':
+      wire?.bring({ type: 'disconnect', reason: each.reason });
+      setTimeout(() => wire?.end(), each.closeAfterMs);
+      break;
+    case 'off':
+      world.mayBeAlone = true;
+      wire?.bring({ type: 'disconnect', reason: 'link_disabled' });
+      break;
+    case 'cut':
+      wire?.end();
+      break;
+    case 'silence':
+      if (wire !== undefined) wire.isSilent = true;
+      break;
+    case 'garbage':
+      for (const text of ['{', '[]', '{"type":"hello"}', 'null', '{"type":"news"}']) wire?.bring(text);
+      break;
+    case 'refuse':
+      world.refusedOpens += each.count;
+      break;
+    case 'no hello':
+      world.unGreeted += 1;
+      break;
+    case 'slow':
+      world.storeMs = each.ms;
+      break;
+    case 'full':
+      world.storeFailures += each.count;
+  }
+}
+
+/** Whether the numbers are some of the others, in their order. */
+function isPartInOrder(some: readonly number[], all: readonly number[]): boolean {
+  let from = 0;
+  return some.every((n) => {
+    from = all.indexOf(n, from) + 1;
+    return from > 0;
+  });
+}
+
+test('nothing is acknowledged before it is durable, nothing is lost, a socket in use is left for another only, and the end leaves none', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(happening, fc.constantFrom(0, 1, 30, 500, 2_000, 12_000)), { maxLength: 30 }),
+      fc.constantFrom('close' as const, 'abort' as const),
+      fc.boolean(),
+      async (happenings, how, isCalm) => {
+        const world = new World();
+        world.connect();
+        for (const [each, ms] of happenings) {
+          happen(world, each);
+          await vi.advanceTimersByTimeAsync(ms);
+        }
+        if (isCalm) {
+          // Whatever has happened, in the end there is one socket, and all that was said is kept and acknowledged.
+          world.storeMs = 0;
+          world.storeFailures = 0;
+          world.refusedOpens = 0;
+          world.unGreeted = 0;
+          await vi.advanceTimersByTimeAsync(120_000);
+          expect(world.openWires).toHaveLength(1);
+          expect(world.working).toHaveLength(1);
+          expect([...world.acked].sort()).toEqual([...world.said].sort());
+        }
+        expect(isPartInOrder(world.taken, world.arrived)).toBe(true);
+        await world.end(how);
+        vi.clearAllTimers();
+      },
+    ),
+    { numRuns: 400 },
+  );
+});

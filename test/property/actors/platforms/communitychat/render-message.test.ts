@@ -1,0 +1,118 @@
+// Whatever an agent answers, the platform refuses nothing of it, and nothing of it is lost. The judge is the fake of the
+// platform, which a client that others have written accepts.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Card, OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
+import { communityMessages } from '../../../../../actors/platforms/communitychat/render-message.ts';
+import { messageFault } from '../../../../fixtures/community-platform/check-message.ts';
+import type { Members } from '../../../../fixtures/community-platform/form-check.ts';
+
+const sign = fc.constantFrom(
+  'a',
+  'b',
+  ' ',
+  '\n',
+  '\n\n',
+  '\n```js\n',
+  '🦋',
+  '👨‍👩‍👧',
+  'ü',
+  'wörter ',
+  '*',
+  '\t',
+  '@everyone ',
+);
+const words = (maxLength: number) => fc.array(sign, { maxLength }).map((all) => all.join(''));
+const longText = fc
+  .tuple(words(60), fc.constantFrom(0, 1, 20, 200))
+  .map(([text, times]) => text.repeat(times));
+/** As reply-card.ts gives them: not empty, without blanks at the ends. */
+const some = (maxLength: number) => words(maxLength).map((text) => text.trim() || 'x');
+const optional = (maxLength: number) => fc.option(some(maxLength), { nil: undefined });
+
+const action = fc.record({
+  id: fc.oneof(
+    fc.string({ minLength: 1, maxLength: 120 }),
+    fc.constantFrom('yes', ' no', 'actions:1', '\u0007'),
+  ),
+  title: fc.oneof(some(60), fc.constant('the same title for many of them')),
+  description: optional(60),
+  style: fc.constantFrom(undefined, 'primary' as const, 'danger' as const),
+  url: fc.option(fc.constantFrom('https://example.com/', `https://example.com/${'x'.repeat(600)}`), {
+    nil: undefined,
+    freq: 6,
+  }),
+});
+const field = fc.record({ name: some(150), value: fc.oneof(some(40), some(700)) });
+const card: fc.Arbitrary<Card> = fc.record({
+  title: optional(200),
+  fields: fc.option(fc.array(field, { maxLength: 60 }), { nil: undefined }),
+  actions: fc.option(fc.uniqueArray(action, { maxLength: 100, selector: ({ id }) => id }), {
+    nil: undefined,
+  }),
+  inputs: fc.option(fc.array(fc.record({ id: some(3), label: some(9) }), { maxLength: 3 }), {
+    nil: undefined,
+  }),
+});
+
+const bodiesOf = (more: Partial<OutboundMessage>) =>
+  communityMessages({ target: { place: '1', repliesTo: '2' }, action: { do: 'post' }, text: '', ...more });
+
+/** All that people could read: a text may be cut anywhere. */
+function contentOf(bodies: readonly Members[]): string {
+  const texts = bodies.map(({ content }) => content).join('');
+  return texts + JSON.stringify(bodies.map(({ embeds, components }) => [embeds, components]));
+}
+
+/** Blanks may go, and a block of code that is cut is closed and opened again. */
+const bare = (text: string) => text.replace(/\s+/g, '').replaceAll('```js', '').replaceAll('```', '');
+
+test('the platform refuses none of it, and the whole text arrives in its order (CCM1)', () => {
+  fc.assert(
+    fc.property(longText, card, (text, beside) => {
+      const messages = bodiesOf({ text, card: beside });
+      const all = messages.map(({ body }) => body as unknown as Members);
+      for (const body of all) expect(messageFault(body)).toBeUndefined();
+      expect(bare(all.map(({ content }) => content).join(''))).toContain(bare(text));
+      if (text.trim() === '' && Object.values(beside).every((each) => (each?.length ?? 0) === 0))
+        expect(messages).toEqual([]);
+      expect(messages.map(({ isFirst }) => isFirst)).toEqual(messages.map((_, index) => index === 0));
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('no title, field or action is lost, and each action can be clicked once, or stands in words (CCC1)', () => {
+  fc.assert(
+    fc.property(longText, card, (text, beside) => {
+      const all = bodiesOf({ text, card: beside }).map(({ body }) => body as unknown as Members);
+      const seen = bare(contentOf(all).replaceAll('\\n', '').replaceAll('\\t', ''));
+      const inJson = (words: string) =>
+        bare(JSON.stringify(words).slice(1, -1).replaceAll('\\n', '').replaceAll('\\t', ''));
+      for (const { name, value } of beside.fields ?? []) {
+        expect(seen).toContain(inJson(name));
+        expect(seen).toContain(inJson(value));
+      }
+      if (beside.title !== undefined) expect(seen).toContain(inJson(beside.title));
+      const parts = all.flatMap(({ components }) => (components as readonly Members[]).flatMap(partsOf));
+      const ids = parts.flatMap(({ custom_id, options }) =>
+        options === undefined ? [custom_id] : (options as readonly Members[]).map(({ value }) => value),
+      );
+      for (const { id, title, url } of beside.actions ?? []) {
+        const isOffered = url === undefined ? ids.includes(id) : parts.some((part) => part.url === url);
+        if (!isOffered) expect(seen).toContain(inJson(title));
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+const partsOf = ({ components }: Members) => components as readonly Members[];
+
+test('nobody is mentioned unless that is allowed', () => {
+  const [{ body } = { body: undefined }] = bodiesOf({ text: '@everyone' });
+  expect(body?.allowed_mentions).toEqual({ parse: [] });
+  const [allowed] = bodiesOf({ text: '@everyone', mentions: 'allow' });
+  expect(allowed?.body.allowed_mentions).toEqual({ parse: ['users', 'roles', 'everyone'] });
+});

@@ -1,0 +1,212 @@
+// Comments that leave under one token while the host refuses, asks for pauses, gives up after it has stored, cuts, and the gateway is
+// killed: by the outbox, against the local host of each kind, in a time of the test's own.
+
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { OutboxWork } from '../../../../../actors/automation/works/outbox-work.ts';
+import { silentLog } from '../../../../../actors/base/errors/log.ts';
+import { turnResult } from '../../../../../actors/events/inbox/turn-result.ts';
+import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
+import { Circuits } from '../../../../../actors/events/outbox/circuits.ts';
+import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
+import { outboxRows } from '../../../../../actors/events/outbox/outbox-rows.ts';
+import { accountOf } from '../../../../../actors/platforms/adapter.ts';
+import { makeAdapters } from '../../../../../actors/platforms/adapters.ts';
+import type { StoredEvent } from '../../../../../actors/store/store.ts';
+import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { repoHostTrigger } from '../../../../fixtures/automation/triggers.ts';
+import type { Refusal } from '../../../../fixtures/repositories/fake-repo-api.ts';
+import type { Happening, LocalRepoHost } from '../../../../fixtures/repositories/local-repo-host.ts';
+import { localRepoHosts } from '../../../../fixtures/repositories/local-repo-hosts.ts';
+
+const LONGEST_MS = 36_000_000;
+const PLACES = 2;
+
+/** Of one request that would write, or of one that looks for what was written. */
+interface Fault extends Refusal {
+  /** The gateway is, before it hears what came of it. */
+  readonly isKilled?: boolean;
+}
+
+const later = (status: number, seconds: string) => ({ status, headers: { 'retry-after': seconds } });
+const cut = { status: 0, isCut: true };
+const lost = { status: 0, isLost: true };
+
+const passing = fc.constantFrom<Fault>(
+  later(429, '1'),
+  later(429, '90'),
+  later(403, '5'),
+  { status: 429 },
+  later(503, '2'),
+  { status: 500 },
+  { status: 503 },
+  lost,
+);
+
+const ofWriting = fc.oneof(
+  { weight: 6, arbitrary: passing },
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom<Fault>(
+      cut,
+      { status: 502, isStored: true },
+      { status: 504, isStored: true },
+      { ...later(502, '2'), isStored: true },
+      { status: 0, isSilent: true, isKilled: true },
+      { status: 0, isSilent: true, isCut: true, isKilled: true },
+    ),
+  },
+  { weight: 1, arbitrary: fc.constantFrom<Fault>({ status: 401 }, { status: 404 }, { status: 422 }) },
+);
+
+const ofLooking = fc.oneof(
+  passing,
+  fc.constantFrom<Fault>(cut, { status: 502 }, { status: 0, isSilent: true, isKilled: true }),
+);
+
+const troubles = fc.record({
+  writing: fc.array(ofWriting, { maxLength: 8 }),
+  looking: fc.array(ofLooking, { maxLength: 4 }),
+  rows: fc.array(fc.nat(PLACES - 1), { minLength: 1, maxLength: 3 }),
+});
+
+type Troubles = typeof troubles extends fc.Arbitrary<infer T> ? T : never;
+
+interface Row {
+  event: StoredEvent;
+  readonly about: Happening;
+  readonly text: string;
+  /** It is not tried before, in terms of performance.now. */
+  at: number;
+  end?: string;
+}
+
+/** A proxy gives up, and says when to come again: that is no attempt, but it may have arrived. */
+const doubtWithPause: Troubles = {
+  writing: [{ ...later(502, '2'), isStored: true }],
+  looking: [],
+  rows: [0],
+};
+
+let runs = 0;
+const places = new WorkPlaces({ places: 1_000, bytes: 10_000_000, release: async () => 0 });
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+afterAll(() => places.close());
+
+/** Until each has ended. */
+async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: Troubles) {
+  const { api } = host;
+  const run = `r${runs++}`;
+  const trigger = {
+    ...repoHostTrigger('reviews', host.config(host.access(run))),
+    type: host.type,
+    retry: { attempts: 40, min_backoff_seconds: 0.2, max_backoff_seconds: 1, factor: 2 },
+  } as Trigger;
+  let work!: OutboxWork;
+  const begin = () => {
+    const adapter = makeAdapters({ maxBodyBytes: 1 }).ofType(trigger.type);
+    const account = accountOf(adapter, trigger);
+    work = new OutboxWork({
+      platform: account.platform,
+      routing: { adapterOf: () => adapter, trigger: () => trigger, triggers: () => [trigger] },
+      places,
+      store: { delivery: async () => undefined },
+      circuits: new Circuits({ log: silentLog, now: () => performance.now(), random: () => 0.5 }),
+    });
+    return { account, outbound: adapter.outbound as Outbound<Trigger> };
+  };
+  const { account, outbound } = begin();
+  const rows = wanted.map((place, n): Row => {
+    const about: Happening = { kind: 'request comment', repository: `acme/${run}`, number: place + 1 };
+    const text = `m${n}`;
+    const message = { target: { place: host.place(about) }, text, action: { do: 'post' } } as const;
+    const origin = { eventId: `${run}-${n}`, trace: '' };
+    const [made] = outboxRows(outbound, account, trigger, message, origin);
+    const event = { ...made, seq: n, at: Date.now(), attempt: 1, crashes: 0 } as StoredEvent;
+    return { event, about, text, at: performance.now() };
+  });
+
+  let killed: AbortController | undefined;
+  const plan = (when: RegExp, faults: readonly Fault[]) => {
+    for (const { isKilled = false, ...fault } of faults)
+      void api.refuse(when, fault).then(() => {
+        if (isKilled) killed?.abort();
+      });
+  };
+  plan(host.posting, writing);
+  plan(/^GET .*\/(comments|notes)$/, looking);
+
+  const attempt = async (row: Row): Promise<void> => {
+    const { event } = row;
+    killed = new AbortController();
+    const { signal } = killed;
+    const outcome = await work.perform({ event, snapshot: undefined, signal, checkpoint: async () => {} });
+    if (signal.aborted) {
+      row.event = { ...event, wasClaimed: true, crashes: event.crashes + 1 };
+      begin();
+      return;
+    }
+    const result = turnResult({ key: event.key, fence: 1 }, event, outcome, 0.5, false, (text) => text);
+    const { retryInMs = 0, wasClaimed } = result;
+    row.at = performance.now() + retryInMs;
+    if (result.outcome === 'deferred') row.event = { ...event, wasClaimed };
+    else if (result.outcome === 'retrying')
+      row.event = { ...event, attempt: event.attempt + 1, wasClaimed: true };
+    else row.end = result.outcome;
+  };
+
+  const begun = performance.now();
+  const asked = api.asked.length;
+  for (;;) {
+    // Of one place the first, as the outbox has them leave.
+    const heads = rows.filter(
+      (row, n) =>
+        row.end === undefined &&
+        !rows
+          .slice(0, n)
+          .some((before) => before.end === undefined && before.about.number === row.about.number),
+    );
+    if (heads.length === 0) break;
+    const next = heads.reduce((first, row) => (row.at < first.at ? row : first));
+    vi.advanceTimersByTime(Math.max(0, next.at - performance.now()));
+    if (performance.now() - begun > LONGEST_MS) throw new Error('it does not end');
+    await attempt(next);
+  }
+  api.relent();
+  const posts = api.asked.slice(asked).filter(({ method, path }) => host.posting.test(`${method} ${path}`));
+  return { rows, posts };
+}
+
+describe.each(Object.entries(localRepoHosts))('%s', (_, make) => {
+  const host = make();
+  afterAll(() => host.stop());
+
+  test('each comment stands there once, or was refused for good and does not', async () => {
+    await host.start();
+    await fc.assert(
+      fc.asyncProperty(troubles, async (all) => {
+        const { rows, posts } = await sendAll(host, all);
+        for (const { about, text, end } of rows) {
+          const there = host.comments(host.place(about)).filter((each) => each.text === text);
+          expect([text, end, there.length]).toEqual([text, ...(end === 'dead' ? ['dead', 0] : ['done', 1])]);
+        }
+        const isRefused = all.writing.some(({ status }) => [401, 404, 422].includes(status));
+        if (!isRefused) expect(rows.map(({ end }) => end)).toEqual(rows.map(() => 'done'));
+        // A new process knows nothing of the turns of the one before.
+        if (all.writing.some(({ isKilled }) => isKilled) || all.looking.some(({ isKilled }) => isKilled))
+          return;
+        // Who comes late at a turn has had it all the same.
+        const [{ at: first } = { at: 0 }] = posts;
+        for (const [i, { at }] of posts.entries())
+          expect(at - first).toBeGreaterThanOrEqual(i * host.writeEveryMs - 1);
+      }),
+      { numRuns: 60, examples: [[doubtWithPause]] },
+    );
+  });
+});

@@ -1,0 +1,84 @@
+// Globs of paths and refs, held against the usual library, and against the clock.
+
+import fc from 'fast-check';
+import picomatch from 'picomatch';
+import { expect, test } from 'vitest';
+import { compileGlobs, type GlobOptions } from '../../../../libs/globs/glob.ts';
+import { pathGlob, somePath } from '../../../fixtures/globs/path-globs.ts';
+
+const matches = (pattern: string, text: string, kind: GlobOptions['kind'] = 'path') =>
+  compileGlobs([pattern], { kind })(text);
+
+test('a glob of paths and one of refs match what the usual library matches', () => {
+  fc.assert(
+    fc.property(pathGlob, somePath, (pattern, path) => {
+      const expected = picomatch.isMatch(path, pattern, { dot: true, noextglob: true, nonegate: true });
+      expect(matches(pattern, path)).toBe(expected);
+      expect(matches(pattern, path, 'ref')).toBe(expected);
+    }),
+    { numRuns: 1_500 },
+  );
+});
+
+test.each([
+  ['docs/**', 'docs', true],
+  ['docs/**', 'docs/a/b', true],
+  ['docs/**/**', 'docs', true],
+  ['docs/**', 'docsa', false],
+  ['**', 'a/b', true],
+  ['**/x', 'x', true],
+  ['**/x', 'ax', false],
+  ['a/**/**/b', 'a/b', true],
+  ['{src,test}/**/*.{js,ts}', 'test/a/b.js', true],
+  ['{src,**}/a', 'x/y/a', true],
+  ['{a/**,b}', 'a', true],
+  ['{a/**,b}', 'a/x/y', true],
+  ['{a/,b/**/}c', 'b/x/c', true],
+  ['a[/]b', 'a/b', false],
+  ['a[+-9]b', 'a/b', false],
+  ['a[!x]b', 'a/b', false],
+  ['a**b', 'axxb', true],
+  ['a**b', 'ax/xb', false],
+])('a glob of paths %s on %s: %s', (pattern, path, expected) => {
+  expect(matches(pattern, path)).toBe(expected);
+});
+
+test('two stars within a segment stand for slashes in a ref alone', () => {
+  expect(matches('release**', 'release/1/2', 'ref')).toBe(true);
+  expect(matches('**-alpha', 'a/b-alpha', 'ref')).toBe(true);
+  expect(matches('release*', 'release/1', 'ref')).toBe(false);
+});
+
+test('several globs are one question, and none is matched by nothing', () => {
+  const isIt = compileGlobs(['a', 'b/*'], { kind: 'path', isCaseless: true });
+  expect(['A', 'b/C', 'ab', 'a/b/c'].map(isIt)).toEqual([true, true, false, false]);
+  expect(compileGlobs([], { kind: 'path' })('')).toBe(false);
+});
+
+test('text of any kind is a glob of each kind', () => {
+  const odd = fc.string({ unit: fc.constantFrom(...'{},[]*?\\!-/a.😀\ud800') });
+  fc.assert(
+    fc.property(odd, odd, fc.constantFrom('text', 'path', 'ref'), (pattern, text, kind) => {
+      compileGlobs([pattern], { kind } as GlobOptions)(text);
+      expect(
+        matches(Array.from(text, (sign) => `\\${sign}`).join(''), text, kind as GlobOptions['kind']),
+      ).toBe(true);
+    }),
+  );
+});
+
+test('a match takes no more than a moment, whatever the glob and the text', () => {
+  const wild = fc
+    .array(fc.constantFrom('*', 'a', '?', '[a-z]', '**/', '{a,b}'), { minLength: 20, maxLength: 50 })
+    .map((pieces) => pieces.join('').replace(/\/+$/, 'b'));
+  const long = fc.array(fc.integer({ min: 1, max: 255 }), { minLength: 1, maxLength: 16 });
+  fc.assert(
+    fc.property(wild, long, fc.constantFrom('text', 'path', 'ref'), (pattern, lengths, kind) => {
+      const text = lengths.map((length) => 'a'.repeat(length)).join('/');
+      const begin = performance.now();
+      matches(pattern, text, kind as GlobOptions['kind']);
+      expect(performance.now() - begin).toBeLessThan(5_000);
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,291 @@
+// Agents behind a URL, against real servers: what they are sent, how their answers read, and how they fail.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
+import { HttpAgent, type HttpAgentOptions } from '../../../../../actors/agents/handlers/http-agent.ts';
+import { aContext } from '../../../../fixtures/automation/contexts.ts';
+import { aJob } from '../../../../fixtures/automation/jobs.ts';
+
+const KEY = 'Bearer the-key-that-nobody-may-see';
+
+let server: Server;
+let answer: (request: IncomingMessage, response: ServerResponse, body: string) => void;
+let url: string;
+let requests: { headers: IncomingMessage['headers']; body: string; path: string }[];
+
+beforeEach(async () => {
+  requests = [];
+  server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    requests.push({ headers: request.headers, body, path: request.url ?? '' });
+    answer(request, response, body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/agent`;
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+function agent(options: Partial<HttpAgentOptions> = {}) {
+  return new HttpAgent({ url, headers: { authorization: KEY }, timeoutMs: 5_000, ...options });
+}
+
+const never = () => aContext();
+const run = (options?: Partial<HttpAgentOptions>) => agent(options).run(aJob(), never());
+
+function says(body: string, type = 'application/json', status = 200, headers: Record<string, string> = {}) {
+  answer = (_, response) => response.writeHead(status, { 'content-type': type, ...headers }).end(body);
+}
+
+async function failure(running: Promise<unknown>): Promise<HandlerError> {
+  const error: unknown = await running.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof HandlerError)) throw new Error(`expected a HandlerError, not ${error}`);
+  // HA3
+  expect(`${error.message} ${error.stack} ${String(error.cause)}`).not.toContain('nobody-may-see');
+  expect(error.message).toContain(new URL(url).host);
+  return error;
+}
+
+test('a job is sent as JSON, with its key, its trace and the configured headers', async () => {
+  says('{"text":"fine"}');
+  expect(await run()).toEqual({ text: 'fine' });
+  const [sent] = requests;
+  expect(sent?.headers).toMatchObject({
+    'content-type': 'application/json',
+    'idempotency-key': 'repohost:reviews/d-1',
+    traceparent: aJob().trace,
+    authorization: KEY,
+  });
+  expect(JSON.parse(sent?.body ?? '')).toMatchObject({
+    input: 'please review',
+    parameters: {},
+    event: { name: 'pull_request.opened', payload: { action: 'opened' }, context: { 'repo.pr.number': 7 } },
+    conversation: 'repohost/acme/site#7',
+    history: [{ role: 'user', text: 'before' }],
+  });
+});
+
+test('a job that no JSON can hold is refused for good', async () => {
+  const payload: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+  const job = aJob();
+  const running = agent().run({ ...job, event: { ...job.event, payload } }, never());
+  expect((await failure(running)).isFinal).toBe(true);
+  expect(requests).toEqual([]);
+});
+
+describe('an answer', () => {
+  test.each([
+    ['text', '{"text":"a"}', 'application/json', { text: 'a' }],
+    ['output', '{"output":"a","tokens":3}', 'application/json', { text: 'a', data: { tokens: 3 } }],
+    ['answer', '{"answer":"a"}', 'application/problem+json; charset=utf-8', { text: 'a' }],
+    ['a JSON text', '"a"', 'application/json', { text: 'a' }],
+    ['plain text', 'grüße', 'text/plain; charset=utf-8', { text: 'grüße' }],
+    ['an empty text', '{"text":""}', 'application/json', { text: '' }],
+    ['nothing', '', 'application/json', { text: '' }],
+    ['no content type', '{"text":"a"}', '', { text: 'a' }],
+  ])('may be %s', async (_, body, type, expected) => {
+    says(body, type);
+    expect(await run()).toEqual(expected);
+  });
+
+  test('may be 204', async () => {
+    answer = (_, response) => response.writeHead(204).end();
+    expect(await run()).toEqual({ text: '' });
+  });
+
+  test('may be a stream in pieces, cut anywhere', async () => {
+    const stream = Buffer.from(
+      ': hi\n\ndata: Gr\n\ndata: {"text":"üß"}\r\n\r\nevent: piece\ndata: {"delta":"e"}\n\ndata: {"a":1}\n\ndata: [DONE]\n\ndata: more\n\n',
+    );
+    answer = async (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (let at = 0; at < stream.length; at += 3) {
+        response.write(stream.subarray(at, at + 3));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    expect(await run()).toEqual({ text: 'Grüße{"a":1}' });
+  });
+
+  test('that streams is shown as it grows, and what an event named progress says is no part of it', async () => {
+    const shown: string[] = [];
+    const events = [
+      'event: progress\ndata: Looking',
+      'data: Good ',
+      'data: {"delta":"news"}',
+      'data: [DONE]',
+    ];
+    answer = async (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const [i, event] of events.entries()) {
+        response.write(`${event}\n\n`);
+        await expect.poll(() => shown.length).toBeGreaterThanOrEqual(Math.min(i + 1, 3));
+      }
+    };
+    const reply = await agent().run(aJob(), aContext({ progress: (text) => shown.push(text) }));
+    expect(reply).toEqual({ text: 'Good news' });
+    expect(shown.slice(0, 3)).toEqual(['Looking', 'Good ', 'Good news']);
+  });
+
+  test('may be a stream that ends without a word', async () => {
+    says('data: a\n\ndata: b\n\n', 'text/event-stream');
+    expect(await run()).toEqual({ text: 'ab' });
+  });
+
+  test('may take longer to come than other programs would wait, within its own deadline', async () => {
+    answer = (_, response) => setTimeout(() => response.end('{"text":"late"}'), 300);
+    expect(await run()).toEqual({ text: 'late' });
+  });
+
+  test.each([
+    ['no JSON', '<html>', 'text/html', 200],
+    ['JSON without a text', '{"message":"a"}', 'application/json', 200],
+    ['a list', '[]', 'application/json', 200],
+  ])('that is %s is final', async (_, body, type, status) => {
+    says(body, type, status);
+    expect((await failure(run())).isFinal).toBe(true);
+  });
+
+  test('that is too large is final, and not read to its end', async () => {
+    let wasCut = false;
+    answer = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' });
+      const timer = setInterval(() => response.write('x'.repeat(1_000)), 1);
+      response.on('close', () => {
+        wasCut = true;
+        clearInterval(timer);
+      });
+    };
+    const error = await failure(run({ maxAnswerBytes: 5_000 }));
+    expect(error.isFinal).toBe(true);
+    expect(error.message).toContain('5000 bytes');
+    await expect.poll(() => wasCut).toBe(true);
+  });
+
+  test('that breaks off can be tried again', async () => {
+    answer = (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+      response.write('{"text":"half');
+      setTimeout(() => response.destroy(), 20);
+    };
+    expect((await failure(run())).isFinal).toBe(false);
+    answer = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: half\n\n');
+      setTimeout(() => response.destroy(), 20);
+    };
+    expect((await failure(run())).isFinal).toBe(false);
+  });
+
+  test('that reports an error in its stream can be tried again', async () => {
+    says(`data: a\n\nevent: error\ndata: ${KEY}\n\n`, 'text/event-stream');
+    expect((await failure(run())).isFinal).toBe(false);
+  });
+});
+
+describe('a status', () => {
+  test.each([
+    [429, '7', false, 7_000],
+    [503, '2', false, 2_000],
+    [503, undefined, false, undefined],
+    [500, undefined, false, undefined],
+    [408, undefined, false, undefined],
+    [409, '1', false, 1_000],
+    [400, undefined, true, undefined],
+    [401, undefined, true, undefined],
+    [404, '9', true, 9_000],
+    [429, 'tomorrow', false, undefined],
+  ])('%i with Retry-After %s is told apart (HA4)', async (status, pause, isFinal, retryAfterMs) => {
+    says(`no: ${KEY}`, 'text/plain', status, pause === undefined ? {} : { 'retry-after': pause });
+    const error = await failure(run());
+    const isTooSoon = status === 429 || (!isFinal && retryAfterMs !== undefined);
+    expect(error).toMatchObject({ isFinal, isTooSoon, retryAfterMs });
+    expect(error.message).toContain(String(status));
+  });
+
+  test('with a date in Retry-After is waited for until then', async () => {
+    says('', 'text/plain', 503, { 'retry-after': new Date(Date.now() + 30_000).toUTCString() });
+    const { retryAfterMs = 0 } = await failure(run());
+    expect(retryAfterMs).toBeGreaterThan(25_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(30_000);
+  });
+
+  test.each([301, 302, 307])('%i is not followed (HA2)', async (status) => {
+    says('', 'text/plain', status, { location: `${url}/elsewhere` });
+    expect((await failure(run())).isFinal).toBe(true);
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('an attempt', () => {
+  test('has a deadline of any number of seconds', async () => {
+    says('{"text":"fine"}');
+    expect(await run({ timeoutMs: 2.01 * 1000 })).toEqual({ text: 'fine' });
+  });
+
+  test.each(['before the answer', 'within the answer'])('has a deadline %s (HA1)', async (where) => {
+    let wasCut = false;
+    answer = (_, response) => {
+      response.on('close', () => {
+        wasCut = true;
+      });
+      if (where === 'within the answer') response.writeHead(200).write('{');
+    };
+    const error = await failure(run({ timeoutMs: 100 }));
+    expect(error).toMatchObject({ isFinal: false });
+    expect(error.message).toContain('within 100 ms');
+    await expect.poll(() => wasCut).toBe(true);
+  });
+
+  test('can be given up', async () => {
+    const giving = new AbortController();
+    answer = () => giving.abort();
+    const error = await failure(agent().run(aJob(), aContext({ signal: giving.signal })));
+    expect(error).toMatchObject({ isFinal: false });
+    expect(error.message).toContain('given up');
+  });
+
+  test('that was given up before it began sends nothing', async () => {
+    await failure(agent().run(aJob(), aContext({ signal: AbortSignal.abort() })));
+    expect(requests).toEqual([]);
+  });
+
+  test('at an agent that is not there can be repeated', async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    const error = await failure(run());
+    expect(error.isFinal).toBe(false);
+    expect(error.message).toContain('ECONNREFUSED');
+    server.listen(0, '127.0.0.1');
+  });
+
+  test('does not fail because a resting connection was closed', async () => {
+    says('{"text":"a"}');
+    for (let round = 0; round < 10; round += 1) {
+      expect(await run()).toEqual({ text: 'a' });
+      server.closeAllConnections();
+    }
+  });
+
+  test('does not fail because several resting connections were closed while it was busy', async () => {
+    let round = 0;
+    const rounds = new WeakMap<object, number>();
+    answer = (request, response) => {
+      // Each connection answers in the round in which it was opened, and is cut when it is used again.
+      if ((rounds.get(request.socket) ?? round) !== round) request.socket.destroy();
+      else response.writeHead(200, { 'content-type': 'application/json' }).end('{"text":"a"}');
+      rounds.set(request.socket, round);
+    };
+    await Promise.all([run(), run(), run()]);
+    round = 1;
+    expect(await run()).toEqual({ text: 'a' });
+  });
+});

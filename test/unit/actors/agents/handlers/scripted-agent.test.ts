@@ -1,0 +1,178 @@
+// Agents that are a list of rules in a file.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { AgentReply } from '../../../../../actors/agents/handlers/handler.ts';
+import { ScriptedAgent } from '../../../../../actors/agents/handlers/scripted-agent.ts';
+import { aContext } from '../../../../fixtures/automation/contexts.ts';
+import { aJob } from '../../../../fixtures/automation/jobs.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'scripts-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let count = 0;
+function script(text: string): { agent: ScriptedAgent; file: string } {
+  const file = join(folder, `${count++}.yaml`);
+  writeFileSync(file, text);
+  return { agent: new ScriptedAgent(file), file };
+}
+const never = aContext();
+
+const rules = `
+- match: { text: '(?i)HELLO' }
+  answer: 'Hello in {{conversation}}.'
+- match: { command: /deploy, event: push }
+  answer: never
+- match: { command: deploy }
+  answer: 'Deploying {{ parameters.env }}{{parameters.none}} for {{agent}}.'
+- match: { event: pull_request }
+  answer: 'Thanks for #{{repo.pr.number}} of {{repo.repo}} ({{event.name}}, {{unknown.name}}).'
+- match: { event: issues.opened }
+  answer: 'Noted: {{input}}'
+`;
+
+test.each([
+  ['a pattern in the text', { input: 'oh, hello!' }, 'Hello in repohost/acme/site#7.'],
+  [
+    'a command',
+    { command: 'deploy', parameters: { env: 'production' } },
+    'Deploying production for reviewer.',
+  ],
+  ['a command with its slash', { command: '/deploy' }, 'Deploying  for reviewer.'],
+  ['an event by its first part', {}, 'Thanks for #7 of acme/site (pull_request.opened, ).'],
+  ['an event', { event: { ...aJob().event, name: 'issues.opened' } }, 'Noted: please review'],
+  ['nothing', { event: { ...aJob().event, name: 'issues.closed' } }, ''],
+])('answers by %s', async (_, job, text) => {
+  expect(await script(rules).agent.run(aJob(job), never)).toEqual({ text });
+});
+
+test('an answer is not filled in twice, nor from what every object has', async () => {
+  const { agent } = script(`- answer: '{{input}} {{constructor}} {{parameters.toString}}'`);
+  const said = await agent.run(aJob({ input: '{{agent}} $& $1', parameters: Object.create(null) }), never);
+  expect((said as AgentReply).text.trim()).toBe('{{agent}} $& $1');
+});
+
+describe('a rule', () => {
+  test('may have what chats show beside the text, filled in as the text is', async () => {
+    const { agent } = script(`
+- answer: 'Ready?'
+  title: 'For {{agent}}'
+  fields: [{ name: Text, value: '{{input}}' }]
+  actions: [{ id: 'ship {{command}}', title: Ship, style: danger }]
+`);
+    expect(await agent.run(aJob({ input: 'a word', command: 'it' }), never)).toEqual({
+      text: 'Ready?',
+      data: {
+        title: 'For reviewer',
+        fields: [{ name: 'Text', value: 'a word' }],
+        actions: [{ id: 'ship it', title: 'Ship', style: 'danger' }],
+      },
+    });
+  });
+
+  test('may fail the first attempts', async () => {
+    const { agent } = script('- { answer: well, fail: 2 }');
+    for (const attempt of [1, 2])
+      await expect(agent.run(aJob({ attempt }), never)).rejects.toMatchObject({
+        code: 'ERR_HANDLER',
+        isFinal: false,
+      });
+    expect(await agent.run(aJob({ attempt: 3 }), never)).toEqual({ text: 'well' });
+  });
+
+  test('may have its event wait, and answers when that is woken', async () => {
+    const { agent } = script('- { answer: well, wait_ms: 60000 }');
+    const parked = await agent.run(aJob(), never);
+    expect(parked).toMatchObject({
+      parkedOn: expect.stringContaining(aJob().idempotencyKey),
+      wakeInMs: 60_000,
+    });
+    const woken = { id: 'timer:1', kind: 'timer', meta: '', body: new Uint8Array() };
+    expect(await agent.run(aJob(), aContext({ woken }))).toEqual({ text: 'well' });
+  });
+
+  test('may answer later, and can be given up until then', async () => {
+    const { agent } = script('- { answer: well, delay_ms: 50 }');
+    const began = performance.now();
+    expect(await agent.run(aJob(), never)).toEqual({ text: 'well' });
+    expect(performance.now() - began).toBeGreaterThan(45);
+    await expect(agent.run(aJob(), aContext({ signal: AbortSignal.timeout(5) }))).rejects.toMatchObject({
+      code: 'ERR_HANDLER',
+    });
+  });
+});
+
+test('a script is read again when it has changed', async () => {
+  const { agent, file } = script('- answer: before');
+  expect(await agent.run(aJob(), never)).toEqual({ text: 'before' });
+  writeFileSync(file, '- answer: and after');
+  await expect.poll(() => agent.run(aJob(), never), { timeout: 10_000 }).toEqual({ text: 'and after' });
+});
+
+test('a script that turns bad or goes away answers by its rules before, until it is good again', async () => {
+  const { agent, file } = script('- answer: before');
+  const isAsBefore = async () => expect(await agent.run(aJob(), never)).toEqual({ text: 'before' });
+  await isAsBefore();
+  for (const spoil of [() => writeFileSync(file, ''), () => rmSync(file)]) {
+    spoil();
+    // Longer than it may go unnoticed.
+    const until = performance.now() + 1_200;
+    while (performance.now() < until) {
+      await isAsBefore();
+      await sleep(100);
+    }
+    await isAsBefore();
+  }
+  writeFileSync(file, '- answer: and after');
+  await expect.poll(() => agent.run(aJob(), never), { timeout: 10_000 }).toEqual({ text: 'and after' });
+});
+
+test.each([
+  ['that is empty', '', /the file is empty/],
+  ['that is no list', 'answer: x', /list of rules/],
+  ['with a field that is none', '- { answer: x, delay: 3 }', /rule 1: there is no field delay/],
+  [
+    'with a condition that is none',
+    '- { answer: x }\n- { answer: x, match: { word: a } }',
+    /rule 2: there is no field word/,
+  ],
+  ['with actions that are no list', '- { answer: x, actions: ship }', /rule 1: actions should be a list/],
+  [
+    'with an action that has no id',
+    '- { answer: x, actions: [{ title: Ship }] }',
+    /actions\[0\] should have id/,
+  ],
+  [
+    'with a field that has something else',
+    '- { answer: x, fields: [{ name: a, value: b, at: c }] }',
+    /fields\[0\] has no field at/,
+  ],
+  ['with an answer that is none', '- { match: { text: a } }', /answer should be a text/],
+  ['with a delay that is none', '- { answer: x, delay_ms: soon }', /delay_ms should be a number/],
+  [
+    'with a pattern that is none',
+    `- { answer: x, match: { text: '(' } }`,
+    /rule 1: match.text is no regular expression/,
+  ],
+  ['that is no YAML', '- {', /line 1, column 4: YAML syntax/],
+])('a script %s fails the attempt and not the event, and says why', async (_, text, message) => {
+  const { agent, file } = script(text);
+  const running = agent.run(aJob(), never);
+  await expect(running).rejects.toMatchObject({ code: 'ERR_HANDLER', isFinal: false });
+  await expect(running).rejects.toThrow(`the script ${basename(file)} cannot be used: `);
+  await expect(running).rejects.toThrow(message);
+  writeFileSync(file, '- answer: well');
+  expect(await agent.run(aJob({ attempt: 2 }), never)).toEqual({ text: 'well' });
+});
+
+test('a script that is not there is named without its folder, which a sender should not learn', async () => {
+  const running = new ScriptedAgent(join(folder, 'none.yaml')).run(aJob(), never);
+  await expect(running).rejects.toMatchObject({
+    code: 'ERR_HANDLER',
+    isFinal: false,
+    message: 'the script none.yaml cannot be used: the file does not exist',
+  });
+});

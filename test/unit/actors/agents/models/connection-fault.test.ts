@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { connectionFault } from '../../../../../actors/agents/models/connection-fault.ts';
+
+const of = (code: string) =>
+  connectionFault(Object.assign(new TypeError('fetch failed'), { cause: { code } })).what;
+
+it.each([
+  ['ECONNREFUSED', /nothing listens/],
+  ['ENOTFOUND', /host in the base_url/],
+  ['EAI_AGAIN', /host in the base_url/],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', /is it http:\/\/\?/],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', /NODE_EXTRA_CA_CERTS/],
+  ['CERT_HAS_EXPIRED', /not trusted/],
+  ['HPE_INVALID_CONSTANT', /is it https:\/\/\?/],
+])('%s is told with what it mostly means', (code, meaning) => {
+  expect(of(code)).toMatch(meaning);
+  expect(of(code)).toContain(`could not be reached, or broke off: ${code} (`);
+});
+
+it('what is no code of a system is not repeated (ME1)', () => {
+  expect(of('your key is sk-1')).toBe('could not be reached, or broke off: the connection was closed');
+  expect(of('ECONNRESET')).toBe('could not be reached, or broke off: ECONNRESET');
+});
+
+it('a port that is never asked is told at once, and another model may answer', async () => {
+  const error: unknown = await fetch('http://127.0.0.1:9/').catch((reason: unknown) => reason);
+  expect(connectionFault(error)).toMatchObject({ isFinal: true, canOtherAnswer: true });
+});

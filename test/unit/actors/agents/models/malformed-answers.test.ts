@@ -1,0 +1,56 @@
+// What is no answer, no error and no refusal as any provider's protocol has them, and refusals as each has its own.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ask, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
+import { failure } from '../../../../fixtures/models/failure.ts';
+import { ModelServer } from '../../../../fixtures/models/model-server.ts';
+import { refusals } from '../../../../fixtures/models/refusals.ts';
+import type { Reply } from '../../../../fixtures/models/reply.ts';
+
+let server: ModelServer;
+beforeAll(async () => {
+  server = await ModelServer.start();
+});
+beforeEach(() => server.reset());
+afterAll(() => server[Symbol.asyncDispose]());
+
+const whole: Reply = { text: ['We ', 'are open.'] };
+
+/** A stream that has this and nothing else. */
+const only = (raw: string): Reply => ({
+  text: '',
+  inserted: { at: 0, raw },
+  cut: { afterBytes: Buffer.byteLength(raw), how: 'end' },
+});
+
+describe.each(types)('a model of %s', (type) => {
+  it.each([
+    ['a page', { body: '<html>' }],
+    ['nothing', { body: '' }],
+    ['JSON of another form', { body: '[{"error":null}]' }],
+    ['an error without words', { body: '{"error":{"message":7,"details":[null]}}' }],
+  ])('that refuses with %s is known by its status', async (_, { body }) => {
+    server.reply({ status: 503, body, contentType: 'text/html' }, whole);
+    expect((await ask(modelsAt(server.url), [type], question(), { retries: 1 })).text).toBe('We are open.');
+    server.reply({ status: 403, body });
+    expect((await failure(ask(modelsAt(server.url), [type], question()))).message).toContain('answered 403');
+  });
+
+  it.each(['{"hello":"world"}', '[]', 'null', '7', '{"choices":7,"candidates":7,"type":7}'])(
+    'AK3 that writes %s where its protocol has something else has given no answer',
+    async (json) => {
+      server.reply(only(`data: ${json}\n\n`), whole);
+      const answer = await ask(modelsAt(server.url), [type], question(), { retries: 1 });
+      expect(answer.text).toBe('We are open.');
+      expect(server.requests).toHaveLength(2);
+    },
+  );
+
+  it('that refuses in its own way has answered, is not asked again, and its answer counts as withheld', async () => {
+    server.reply(only(refusals[type]));
+    const answer = await ask(modelsAt(server.url), [type], question(), { retries: 3 });
+    expect(answer).toMatchObject({ finish: 'filtered', calls: [] });
+    expect(['', 'I cannot.']).toContain(answer.text);
+    expect(server.requests).toHaveLength(1);
+  });
+});

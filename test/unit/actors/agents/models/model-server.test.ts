@@ -1,0 +1,122 @@
+// The fixture speaks OpenAI's protocols as OpenAI's own client takes them.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { bundled } from '../../../../fixtures/children/bundled.ts';
+import { ModelServer } from '../../../../fixtures/models/model-server.ts';
+
+let server: ModelServer;
+let client: OpenAI;
+beforeAll(async () => {
+  server = await ModelServer.start();
+  client = new OpenAI({ apiKey: 'key', baseURL: `${server.url}/v1`, maxRetries: 0 });
+});
+beforeEach(() => server.reset());
+afterAll(() => server[Symbol.asyncDispose]());
+
+const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Are we open?' }];
+const tools: OpenAI.ChatCompletionTool[] = [
+  { type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } },
+];
+const calls = [
+  { id: 'a', name: 'look_up', input: ['{"word":', '"open"', '}'] },
+  { id: 'b', name: 'look_up', input: { word: 'shop' } },
+];
+
+it('a chat completion is one document', async () => {
+  server.reply({ text: ['We ', 'are.'], usage: { input: 7, output: 3, cached: 2 } });
+  const answer = await client.chat.completions.create({ model: 'm', messages });
+  expect(answer.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'We are.' } });
+  expect(answer.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 });
+});
+
+it('a chat completion is a stream, and the client puts calls together that come mixed', async () => {
+  server.reply({ text: ['I ', 'look.'], calls, pieceBytes: 7 });
+  const stream = client.chat.completions.stream({
+    model: 'm',
+    messages,
+    tools,
+    stream_options: { include_usage: true },
+  });
+  const seen: string[] = [];
+  stream.on('content', (delta) => seen.push(delta));
+  const answer = await stream.finalChatCompletion();
+  expect(seen.join('')).toBe('I look.');
+  expect(answer.choices[0]?.finish_reason).toBe('tool_calls');
+  expect(answer.choices[0]?.message.tool_calls).toMatchObject([
+    { id: 'a', function: { name: 'look_up', arguments: '{"word":"open"}' } },
+    { id: 'b', function: { name: 'look_up', arguments: '{"word":"shop"}' } },
+  ]);
+  expect(answer.usage?.total_tokens).toBe(15);
+});
+
+it('a response is one document or a stream', async () => {
+  server.reply({ text: 'We are.' }, { thoughts: 'Hm.', text: ['I ', 'look.'], calls });
+  const whole = await client.responses.create({ model: 'm', input: [{ role: 'user', content: 'Are we?' }] });
+  expect(whole.output_text).toBe('We are.');
+  const stream = client.responses.stream({ model: 'm', input: [{ role: 'user', content: 'Are we?' }] });
+  const answer = await stream.finalResponse();
+  expect(answer.output_text).toBe('I look.');
+  expect(answer.output.map(({ type }) => type)).toEqual([
+    'reasoning',
+    'message',
+    'function_call',
+    'function_call',
+  ]);
+});
+
+it('refusals are those of the client', async () => {
+  server.reply(
+    { status: 429, headers: { 'retry-after': '3' }, code: 'rate_limit_exceeded' },
+    { status: 401 },
+  );
+  const limited = await client.chat.completions
+    .create({ model: 'm', messages })
+    .catch((error: unknown) => error);
+  expect(limited).toBeInstanceOf(OpenAI.RateLimitError);
+  expect(limited).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
+  const denied = await client.responses.create({ model: 'm', input: 'x' }).catch((error: unknown) => error);
+  expect(denied).toBeInstanceOf(OpenAI.APIError);
+});
+
+it('what a provider would refuse is refused', async () => {
+  const open: OpenAI.ChatCompletionMessageParam[] = [
+    ...messages,
+    {
+      role: 'assistant',
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'look_up', arguments: '{}' } }],
+    },
+  ];
+  server.reply({ text: 'never' });
+  await expect(client.chat.completions.create({ model: 'm', messages: open })).rejects.toThrow(
+    'a call has no result',
+  );
+  expect(server.isEmpty).toBe(false);
+});
+
+it('is a program of its own, with replies from a file', async () => {
+  const { folder, script } = bundled(join('..', 'models', 'program.ts'));
+  const file = join(folder, 'script.json');
+  const rules = [{ when: 'look', reply: { calls: [{ name: 'look_up', input: { word: 'open' } }] } }];
+  writeFileSync(file, JSON.stringify({ rules, replies: [{ text: 'Once.' }] }));
+  const child = spawn(process.execPath, [script, '--script', file], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const own = new OpenAI({ apiKey: 'key', baseURL: `${String(line).trim()}/v1`, maxRetries: 0 });
+  const say = async (content: string) => {
+    const answer = await own.chat.completions.create({ model: 'm', messages: [{ role: 'user', content }] });
+    return answer.choices[0]?.message;
+  };
+  expect((await say('hello'))?.content).toBe('Once.');
+  expect((await say('look it up'))?.tool_calls).toHaveLength(1);
+  expect((await say('hello'))?.content).toBe('You said: hello');
+  const asked = (await (await fetch(`${String(line).trim()}/requests`)).json()) as unknown[];
+  expect(asked).toHaveLength(3);
+  child.stdin.end();
+  const [code] = (await once(child, 'exit')) as [number | null];
+  expect(code).toBe(0);
+  rmSync(folder, { recursive: true, force: true });
+});

@@ -1,0 +1,308 @@
+// A run with a journal, as one who watches it is told of it.
+
+import { expect, test } from 'vitest';
+import { RunFeed } from '../../../../../actors/agents/runs/run-feed.ts';
+import { type RunEvent, RunWatch } from '../../../../../actors/agents/runs/run-watch.ts';
+import type { RunAnswer } from '../../../../../actors/agents/runs/shown-run.ts';
+import { Redactor } from '../../../../../actors/base/errors/redact.ts';
+import type { Delivery, DeliveryState } from '../../../../../actors/store/delivery.ts';
+import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
+
+const answerRow = (text: string, calls: readonly string[] = []) => ({
+  kind: 'answer',
+  iteration: 1,
+  model: 'local:tiny',
+  text,
+  calls: calls.map((id) => ({ id, name: 'read_file', input: '{"path":"a"}' })),
+  raw: null,
+  finish: calls.length > 0 ? 'calls' : 'stop',
+  usage: { input: 10, output: 2, cached: undefined },
+  cost: undefined,
+  tookMs: 5,
+});
+const called = (id: string) => ({ kind: 'called', id });
+const result = (id: string, text: string, isError = false) =>
+  ({ kind: 'result', id, text, isError, how: 'called', tookMs: 7 }) as const;
+
+/** A run whose journal and state a test writes. */
+function started({ isSlow = false } = {}) {
+  const rows: string[] = [];
+  const events: RunEvent[] = [];
+  const feed = new RunFeed();
+  const delivery = {
+    id: 'r1',
+    key: 'conversation/x',
+    state: 'running' as DeliveryState,
+    waitingFor: undefined,
+  };
+  const answer = async (): Promise<RunAnswer> => ({
+    delivery: { ...delivery } as unknown as Delivery,
+    kind: 'agent',
+    name: 'a',
+    state: delivery.state === 'done' ? 'done' : delivery.state === 'waiting' ? 'waiting' : 'running',
+    figures: undefined,
+    stepCount: rows.length,
+    answer: 'Kept.',
+    data: undefined,
+  });
+  let goOn: () => void = () => {};
+  const read: number[] = [];
+  const watch = new RunWatch(
+    {
+      feed,
+      redactor: new Redactor(['hunter2-secret', '123456789']),
+      answer,
+      store: {
+        delivery: async () => ({ ...delivery, meta: '', body: new Uint8Array() }) as never,
+        steps: async (_: string, after = 0) => {
+          read.push(after);
+          return rows.slice(after).map((text, at) => ({ n: after + at + 1, at: 1, text }));
+        },
+        approvals: async () => [
+          {
+            id: 'ap1',
+            run: 'r1',
+            key: 'k',
+            trigger: undefined,
+            state: 'pending',
+            askedAt: 1,
+            expiresAt: undefined,
+            decidedAt: undefined,
+            body: JSON.stringify({
+              kind: 'tool',
+              title: 'shop/pay',
+              tool: { server: 'shop', tool: 'pay', arguments: { key: 'hunter2-secret', account: 123456789 } },
+              rights: { approvers: ['ada'] },
+            }),
+            decision: undefined,
+          },
+        ],
+      },
+    },
+    'r1',
+    'a',
+  );
+  let ended: unknown = 'no';
+  const begin = async () =>
+    watch.begin(await answer(), () => ({
+      tell: (event) => {
+        events.push(event);
+        return isSlow
+          ? new Promise((resolve) => {
+              goOn = resolve;
+            })
+          : undefined;
+      },
+      end: (error) => {
+        ended = error ?? 'yes';
+      },
+    }));
+  const write = (...added: readonly object[]) => {
+    const texts = added.map((row) => JSON.stringify(row));
+    rows.push(...texts);
+    return texts;
+  };
+  return {
+    ...{ feed, events, begin, write, delivery, read },
+    goOn: () => goOn(),
+    get ended() {
+      return ended;
+    },
+  };
+}
+
+const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
+const shown = (events: readonly RunEvent[]) =>
+  events.slice(1).map((event) => {
+    if (event.event === 'tool') return `${event.step.tool} ${event.step.state ?? 'called'}`;
+    if (event.event === 'text') return 'delta' in event ? `+${event.delta}` : `=${event.text}`;
+    if (event.event === 'retry') return `${event.reason} ${event.inMs}`;
+    return event.event;
+  });
+
+test('RUW1: what the journal has is told first and once, in order, and then what comes', async () => {
+  const run = started();
+  run.write(answerRow('I look.', ['c1']), called('c1'));
+  await run.begin();
+  await settle();
+  const attempt = run.feed.begin('r1', agentTarget('a'));
+  attempt.rows(3, run.write(result('c1', 'found')));
+  attempt.text('It is');
+  await settle();
+  attempt.text('It is there');
+  attempt.rows(4, run.write(answerRow('It is there.')));
+  run.delivery.state = 'done';
+  attempt.replied({ text: 'It is there.' });
+  attempt.end();
+  run.feed.onSettled('r1', { state: 'done', answer: 'It is there.', note: undefined });
+  await settle();
+  expect(shown(run.events)).toEqual([
+    '=I look.',
+    'read_file called',
+    'read_file done',
+    '=It is',
+    '+ there',
+    '+.',
+    'end',
+  ]);
+  expect(run.events.at(-1)).toMatchObject({ answer: { answer: 'It is there.' } });
+  expect(run.ended).toBe('yes');
+});
+
+test('RUW2: a text that begins anew is told whole, and one that a row has overtaken not at all', async () => {
+  const run = started();
+  await run.begin();
+  const attempt = run.feed.begin('r1', agentTarget('a'));
+  attempt.text('Let me');
+  await settle();
+  attempt.text('Another');
+  await settle();
+  run.write(answerRow('Another way.', ['c1']));
+  run.feed.onSettled('r1', { state: 'waiting', answer: undefined, note: undefined });
+  await settle();
+  attempt.text('Another w');
+  await settle();
+  expect(shown(run.events)).toEqual(['=Let me', '=Another', '+ way.']);
+});
+
+test('why a run takes its time is told, and the text that was thrown away begins anew', async () => {
+  const run = started();
+  await run.begin();
+  const attempt = run.feed.begin('r1', agentTarget('a'));
+  attempt.text('One');
+  await settle();
+  attempt.retrying('the model a:m answered 503', 400);
+  attempt.text('One, two');
+  await settle();
+  attempt.end();
+  Object.assign(run.delivery, { state: 'retrying', retryAt: 1_000 });
+  run.feed.onPutOff('r1');
+  await settle();
+  Object.assign(run.delivery, { retryAt: 2_000 });
+  run.feed.onPutOff('r1');
+  run.feed.onPutOff('r1');
+  await settle();
+  Object.assign(run.delivery, { state: 'running', retryAt: undefined });
+  run.feed.begin('r1', agentTarget('a')).text('One, two, three');
+  await settle();
+  expect(shown(run.events)).toEqual([
+    '=One',
+    'the model a:m answered 503 400',
+    '=One, two',
+    'state',
+    'state',
+    'state',
+    '=One, two, three',
+  ]);
+});
+
+test('what a run asks people is told with what exactly it is about, and without secrets', async () => {
+  const run = started();
+  await run.begin();
+  run.delivery.state = 'waiting';
+  Object.assign(run.delivery, { waitingFor: 'approval r1' });
+  run.feed.onSettled('r1', { state: 'waiting', answer: undefined, note: undefined });
+  await settle();
+  expect(run.events.slice(1)).toEqual([
+    {
+      event: 'approval',
+      id: 'ap1',
+      state: 'pending',
+      asked: {
+        kind: 'tool',
+        title: 'shop/pay',
+        tool: { server: 'shop', tool: 'pay', arguments: { key: '[redacted]', account: '[redacted]' } },
+      },
+    },
+    expect.objectContaining({ event: 'state' }),
+  ]);
+  const attempt = run.feed.begin('r1', agentTarget('a'));
+  attempt.rows(1, run.write({ kind: 'decided', approval: 'ap1', state: 'denied', by: 'ada' }));
+  await settle();
+  expect(run.events.at(-1)).toEqual({ event: 'approval', id: 'ap1', state: 'denied', by: 'ada' });
+});
+
+test('of a run that waits already that is told after what it has asked', async () => {
+  const run = started();
+  Object.assign(run.delivery, { state: 'waiting', waitingFor: 'approval r1' });
+  await run.begin();
+  await settle();
+  expect(run.events.map(({ event }) => event)).toEqual(['run', 'approval', 'state']);
+});
+
+test('nothing more is told before there is room for it after the beginning', async () => {
+  const run = started({ isSlow: true });
+  const begun = run.begin();
+  await settle();
+  run.feed.begin('r1', agentTarget('a')).text('One');
+  await settle();
+  expect(run.events.map(({ event }) => event)).toEqual(['run']);
+  run.goOn();
+  await begun;
+  await settle();
+  expect(shown(run.events)).toEqual(['=One']);
+});
+
+test('RST1: for whoever does not read nothing more is read, and of the text the newest is told later', async () => {
+  const run = started({ isSlow: true });
+  void run.begin();
+  await settle();
+  const attempt = run.feed.begin('r1', agentTarget('a'));
+  run.goOn();
+  await settle();
+  const before = run.read.length;
+  attempt.text('One');
+  await settle();
+  for (let count = 0; count < 100; count += 1) {
+    attempt.text(`One ${'and more '.repeat(count)}`);
+    attempt.rows(count + 1, run.write(called(`c${count}`)));
+  }
+  await settle();
+  expect(run.read.length - before).toBeLessThanOrEqual(1);
+  expect(shown(run.events)).toEqual(['=One']);
+});
+
+test('what the agent says is told as it is, as every answer is; of what is shown beside it secrets are struck out', async () => {
+  const { begin, events, write } = started();
+  write(answerRow('It is hunter2-secret.', ['c1']), called('c1'), result('c1', 'hunter2-secret'));
+  await begin();
+  await expect.poll(() => events.length).toBe(4);
+  expect(events.find(({ event }) => event === 'text')).toEqual({
+    event: 'text',
+    text: 'It is hunter2-secret.',
+  });
+  expect(JSON.stringify(events.filter(({ event }) => event === 'tool'))).not.toContain('hunter2');
+});
+
+test('RUW3: calls of agents within a run are told with their parts, and its parts as they begin, wait and end', async () => {
+  const run = started();
+  await run.begin();
+  const attempt = run.feed.begin('r1', agentTarget('a'));
+  const rows = [
+    { kind: 'entered', in: 'one' },
+    { kind: 'entered', in: 'two' },
+    { in: 'one', ...answerRow('I look.', ['call_1_0']) },
+    { in: 'two', ...answerRow('', ['call_1_0']), calls: [{ id: 'call_1_0', name: 'other', input: '{}' }] },
+    { in: 'one', ...called('call_1_0') },
+    { in: 'two', ...called('call_1_0') },
+    { in: 'one', ...result('call_1_0', 'found') },
+    { kind: 'left', in: 'one', output: { key: 'hunter2-secret' }, taken: [] },
+    { in: 'two', kind: 'kept', kept: '{}' },
+    { kind: 'parked', in: 'two', isForPeople: true },
+  ];
+  attempt.rows(1, run.write(...rows));
+  attempt.text('**two**\nIt is');
+  await settle();
+  const told = run.events.slice(1).map((event) => {
+    if (event.event === 'tool' || event.event === 'part') {
+      const { part, kind, tool, output } = event.step;
+      return [event.event, part, kind, tool ?? output ?? ''].join(' ').trim();
+    }
+    return event.event === 'text' && 'text' in event ? `${event.part ?? ''}=${event.text}` : event.event;
+  });
+  expect(told).toEqual([
+    ...['part one entered', 'part two entered', 'one=I look.'],
+    ...['tool one called read_file', 'tool two called other', 'tool one result read_file'],
+    ...['part one left {"key":"[redacted]"}', 'part two parked', '=**two**\nIt is'],
+  ]);
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { Redactor, urlWithoutQuery } from '../../../../../actors/base/errors/redact.ts';
+import { redactedJson } from '../../../../../actors/base/errors/redacted-json.ts';
+
+describe('a redactor', () => {
+  test('strikes a secret as it is, inside JSON and inside a URL', () => {
+    const secret = 'p"ss/w\u00f6rd +1';
+    const redactor = new Redactor([secret]);
+    const pythonJson = '"p\\"ss/w\\u00f6rd +1"';
+    expect(redactor.redact(`is ${secret}.`)).toBe('is [redacted].');
+    expect(redactor.redact(JSON.stringify({ key: secret }))).toBe('{"key":"[redacted]"}');
+    expect(redactor.redact(pythonJson)).toBe('"[redacted]"');
+    expect(redactor.redact(`?key=${encodeURIComponent(secret)}&a=1`)).toBe('?key=[redacted]&a=1');
+    expect(redactor.redact(`?${new URLSearchParams({ key: secret })}`)).toBe('?key=[redacted]');
+    expect(redactor.redact(encodeURIComponent(secret).toLowerCase())).toBe('[redacted]');
+  });
+
+  test('strikes secrets that overlap as one, and the longer of two that begin alike', () => {
+    expect(new Redactor(['abcdefgh', 'defghijk']).redact('1abcdefghijk2')).toBe('1[redacted]2');
+    expect(new Redactor(['secret-a', 'secret-and-more']).redact('secret-and-more')).toBe('[redacted]');
+  });
+
+  test('leaves secrets of fewer than eight characters alone', () => {
+    expect(new Redactor(['s3cret7', 's3cret78']).redact('s3cret7 s3cret78')).toBe('s3cret7 [redacted]');
+  });
+
+  test('gives back the very same text when there is nothing to strike, even for a broken surrogate pair', () => {
+    expect(new Redactor([]).redact('secret')).toBe('secret');
+    expect(new Redactor(['broken-1\ud800']).redact('broken-1\ud800')).toBe('[redacted]');
+  });
+
+  test('learns secrets later', () => {
+    const redactor = new Redactor([]);
+    redactor.add('late-secret', 'other-secret');
+    expect(redactor.redact('late-secret other-secret')).toBe('[redacted] [redacted]');
+  });
+
+  test('shows no part of a secret at the cut of an excerpt', () => {
+    const redactor = new Redactor(['top-secret']);
+    expect(redactor.excerpt('0123 top-secret 6789', 8)).toBe('0123 [redacted]…');
+    expect(redactor.excerpt('0123 top-se', 100, true)).toBe('01…');
+    expect(redactor.excerpt('short', 100)).toBe('short');
+    expect(redactor.excerpt('ab🎭cd', 3)).toBe('ab…');
+  });
+});
+
+describe('a JSON value without secrets', () => {
+  const redactor = new Redactor(['123456789', 'top-secret', 'top-secret\nof two lines']);
+  const shown = (value: unknown) => redactedJson(value, (text) => redactor.redact(text));
+
+  test('is the same value, with the mark in the place of each secret, whatever type that has', () => {
+    const value = { chat: 123456789, 'by top-secret': [true, null, 1.5, 'top-secret\nof two lines!'] };
+    expect(shown(value)).toEqual({ chat: '[redacted]', 'by [redacted]': [true, null, 1.5, '[redacted]!'] });
+  });
+
+  test('keeps a member that is called __proto__', () => {
+    const text = '{"__proto__":{"a":123456789}}';
+    expect(JSON.stringify(shown(JSON.parse(text)))).toBe('{"__proto__":{"a":"[redacted]"}}');
+  });
+});
+
+describe('a URL without query', () => {
+  test.each([
+    ['https://user:pass@mcp.example.com:8443/a/b?key=1#f', 'https://mcp.example.com:8443/a/b'],
+    ['/mcp?key=1', '/mcp'],
+    ['http://user:pass@not a host/x?y', 'http://not a host/x'],
+  ])('%s is shown as %s', (url, shown) => {
+    expect(urlWithoutQuery(url)).toBe(shown);
+  });
+});

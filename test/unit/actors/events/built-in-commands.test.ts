@@ -1,0 +1,61 @@
+// What built-in commands there are, as menus list them, and which calls pass what a conversation is at.
+
+import { expect, test } from 'vitest';
+import {
+  builtInCommand,
+  builtInCommands,
+  controlKey,
+  conversationKeyOf,
+  isControlCall,
+} from '../../../../actors/events/built-in-commands.ts';
+
+test('there are four, with their required options first, as menus want them', () => {
+  expect(builtInCommands.map(({ name }) => name)).toEqual(['agent', 'task', 'fleet', 'flow']);
+  for (const { name, description, options } of builtInCommands) {
+    expect(name).toMatch(/^[a-z]{1,32}$/);
+    const required = options.map((option) => option.required);
+    expect(required).toEqual([...required].sort((a, b) => Number(b) - Number(a)));
+    for (const each of [description, ...options.map((option) => option.description)])
+      expect(each).toMatch(/^.{1,100}$/);
+  }
+});
+
+test('one is found with or without its slash, and no other command is one', () => {
+  expect([builtInCommand('agent'), builtInCommand('/flow')].map((found) => found?.name)).toEqual([
+    'agent',
+    'flow',
+  ]);
+  for (const name of ['', '/', 'agents', 'deploy', '//agent']) {
+    expect(builtInCommand(name)).toBeUndefined();
+    expect(isControlCall(name, {})).toBe(false);
+  }
+});
+
+test.each([
+  ['agent', { action: 'status' }, true],
+  ['/agent', { action: 'stop', agent_id: 'x' }, true],
+  ['agent', { action: 'run', input: 'go' }, false],
+  ['agent', {}, true],
+  ['agent', { action: 'run', agent_id: 'x' }, true],
+  ['agent', { action: 'run', input: ' ' }, true],
+  ['task', { action: 'run', description: 'go' }, false],
+  ['task', { action: 'run', input: 'go' }, true],
+  ['task', { action: 'status' }, true],
+  ['fleet', { action: 'status' }, true],
+  ['fleet', {}, true],
+  ['fleet', { action: 'run', input: 'go', description: 'go' }, false],
+  ['flow', {}, true],
+  ['flow', { workflow: 'nightly', action: 'show' }, true],
+  ['flow', { workflow: 'nightly' }, false],
+] as [string, Record<string, string>, boolean][])(
+  'a call of %s with %o passes what is at work: %s',
+  (name, options, isControl) => {
+    expect(isControlCall(name, options)).toBe(isControl);
+  },
+);
+
+test('the mailbox of control leads back to its conversation', () => {
+  const key = 'conversation/chat/1/room';
+  expect(conversationKeyOf(controlKey(key))).toBe(key);
+  expect(conversationKeyOf(key)).toBe(key);
+});

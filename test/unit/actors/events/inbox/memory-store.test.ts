@@ -1,0 +1,28 @@
+// The store in memory, on which the tests of the inbox stand, against the same suite as the real one.
+
+import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
+import { describeStore } from '../../../../fixtures/store/store-conformance.ts';
+import { describeRuns } from '../../../../fixtures/store/store-runs-conformance.ts';
+import { describeWaits } from '../../../../fixtures/store/store-waits-conformance.ts';
+
+for (const describeIt of [describeStore, describeWaits, describeRuns])
+  describeIt(
+    'the store in memory',
+    async (limits) => {
+      let now = Date.UTC(2026, 10, 21);
+      const store = new MemoryStore({ now: () => now, ...limits });
+      return {
+        store,
+        pass: async (ms) => {
+          now += ms;
+          store.noticeTime();
+        },
+        reopen: async () => {
+          store.restart();
+          return store;
+        },
+        end: () => store.close(),
+      };
+    },
+    { isSingleNode: true },
+  );

@@ -1,0 +1,76 @@
+// What people are told of an event that ends without an answer, or waits: with the commit of its turn, or by a timer of the store.
+
+import { describe, expect, test } from 'vitest';
+import { withNotice } from '../../../../../actors/events/inbox/notices.ts';
+import type { Work } from '../../../../../actors/events/inbox/work.ts';
+import type { NewEvent, StoredEvent, TurnResult } from '../../../../../actors/store/store.ts';
+
+const AT = 1_000_000;
+const event: StoredEvent = {
+  ...{ id: 'chat:1', key: 'conversation/chat/1', meta: '', body: new Uint8Array(), trace: '' },
+  ...{ seq: 7, at: AT, attempt: 1, crashes: 0 },
+};
+const rowOf = (notice: string): NewEvent => ({
+  ...event,
+  id: `outbox:chat:1/${notice}/1`,
+  key: 'outbox/chat/1',
+});
+const work: Work = {
+  prefix: 'conversation/',
+  timeoutMs: () => 1,
+  perform: async () => ({ kind: 'ignored' }),
+  notice: (_, notice) => [rowOf(notice)],
+};
+const resultOf = (outcome: TurnResult['outcome'], more: Partial<TurnResult> = {}): TurnResult => ({
+  ...{ key: event.key, fence: 1, seq: 7, outcome },
+  ...more,
+});
+const noted = (result: TurnResult, of: StoredEvent = event, now = AT) => withNotice(result, of, work, now);
+
+describe('whoever sent an event is told', () => {
+  test('that it is given up, in the commit that says so', () => {
+    const emit = [rowOf('other')];
+    expect(noted(resultOf('dead', { emit })).emit).toEqual([...emit, rowOf('failed')]);
+  });
+
+  test('that it waits, when its next attempt is further away than a moment', () => {
+    for (const outcome of ['retrying', 'deferred'] as const) {
+      expect(noted(resultOf(outcome, { retryInMs: 3_000 })).emit).toEqual([rowOf('waits')]);
+      expect(noted(resultOf(outcome, { retryInMs: 2_999 })).emit).toBeUndefined();
+    }
+  });
+
+  test('that it waits for a place or a trigger, when that has lasted for a moment (NOT2)', () => {
+    const held = resultOf('held', { heldBy: 'chat' });
+    const timer = { id: 'notice/7', inMs: 3_000, event: rowOf('waits') };
+    expect(noted(held).timers).toEqual([timer]);
+    // Put off again it does not begin anew, nor when the clock was set.
+    expect(noted(held, event, AT + 1_000).timers).toEqual([{ ...timer, inMs: 2_000 }]);
+    expect(noted(held, event, AT + 60_000).timers).toEqual([{ ...timer, inMs: 0 }]);
+    expect(noted(held, event, AT - 60_000).timers).toEqual([timer]);
+    expect(noted(resultOf('queued', { heldBy: 'place: x' })).timers).toEqual([timer]);
+  });
+
+  test('nothing when the gateway stops, nor of what has ended', () => {
+    for (const result of [resultOf('queued'), resultOf('done'), resultOf('ignored')])
+      expect(noted(result)).toBe(result);
+  });
+});
+
+test('a timer is taken back with the end of an event that may have one, and costs no other anything', () => {
+  for (const outcome of ['done', 'ignored', 'dead'] as const) {
+    const waited = noted(resultOf(outcome), { ...event, wasClaimed: true });
+    expect(waited.cancelTimers).toEqual(['notice/7', 'notice/7/late']);
+    expect(noted(resultOf(outcome), { ...event, attempt: 2 }).cancelTimers).toEqual([
+      'notice/7',
+      'notice/7/late',
+    ]);
+    expect(noted(resultOf(outcome)).cancelTimers).toBeUndefined();
+  }
+});
+
+test('a work that tells nobody anything is left alone', () => {
+  const { notice: _, ...silent } = work;
+  const result = resultOf('dead');
+  expect(withNotice(result, { ...event, attempt: 2 }, silent, AT)).toBe(result);
+});

@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
+import { replyCard } from '../../../../../actors/events/outbox/reply-card.ts';
+
+describe('the card of an answer', () => {
+  test('has the title, fields and actions that stand beside the text', () => {
+    const data = {
+      title: 'Deploy',
+      fields: [{ name: 'version', value: 42 }],
+      actions: [
+        { id: 'yes', title: 'Ship it', style: 'primary' },
+        { id: 'no', title: 'Stop', style: 'danger', description: 'Nothing happens' },
+        { id: 'log', title: 'Log', url: 'https://ci.example.com/1' },
+      ],
+      other: 1,
+    };
+    expect(replyCard(data)).toEqual({
+      title: 'Deploy',
+      fields: [{ name: 'version', value: '42' }],
+      actions: [
+        { id: 'yes', title: 'Ship it', style: 'primary' },
+        { id: 'no', title: 'Stop', style: 'danger', description: 'Nothing happens' },
+        { id: 'log', title: 'Log', url: 'https://ci.example.com/1' },
+      ],
+    });
+  });
+
+  test('is none where nothing of it is there, or has another shape', () => {
+    for (const data of [undefined, null, 'x', [], {}, { title: ' ' }, { actions: 'no' }, { fields: [1, {}] }])
+      expect(replyCard(data)).toBeUndefined();
+  });
+
+  test('leaves out what nobody could act on: actions without an id, twice the same, addresses of no web page', () => {
+    const actions = [
+      { title: 'a' },
+      { id: 'x' },
+      { id: 'x', title: 'again' },
+      { id: 'y', title: 'y', style: 'odd', url: 'javascript:alert(1)' },
+    ];
+    expect(replyCard({ actions })?.actions).toEqual([
+      { id: 'x', title: 'x' },
+      { id: 'y', title: 'y' },
+    ]);
+  });
+
+  test('has whole characters only, by which two ids may be the same', () => {
+    const actions = [{ id: 'cut \ud83d', title: 'one' }, { id: 'cut \ude00' }];
+    expect(replyCard({ actions })?.actions).toEqual([{ id: 'cut \ufffd', title: 'one' }]);
+  });
+
+  test('has no button by which whoever presses it would decide about an approval (RCD1)', () => {
+    const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
+    const actions = [{ id, title: 'Show more' }, { id: ` ${id}` }, { id: 'ok' }];
+    expect(replyCard({ actions })?.actions).toEqual([{ id: 'ok', title: 'ok' }]);
+  });
+
+  test('is made of any JSON without a fault', () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => void replyCard(value)));
+  });
+});

@@ -1,0 +1,261 @@
+// All servers as one list: in order, without collisions, and with a way back for every name in it.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Aggregate } from '../../../../../../actors/mcp/clients/aggregate/aggregate.ts';
+import type { KeptResult } from '../../../../../../actors/mcp/jsonrpc/compose.ts';
+import { describedServer } from '../../../../../fixtures/server/described-server.ts';
+import { aggregateOf, ListedServer } from '../../../../../fixtures/server/listed-server.ts';
+
+const of = (...servers: ListedServer[]) => aggregateOf(() => servers.map(({ asManaged }) => asManaged));
+const parse = ({ raw }: KeptResult) => JSON.parse(raw.toString('utf8'));
+const names = (aggregate: Aggregate) =>
+  parse(aggregate.list('tools')).tools.map(({ name }: { name: string }) => name);
+const leadsTo = (aggregate: Aggregate, name: string) => {
+  const target = aggregate.find('tools', name);
+  return target && `${target.server.id} ${target.key}`;
+};
+
+describe('the merged list', () => {
+  test('is in the order of the catalog, then of each server, and the same bytes every time (GA1)', () => {
+    const make = () =>
+      of(new ListedServer('b', { tools: ['z', 'a'] }), new ListedServer('a', { tools: ['ü'] }));
+    expect(names(make())).toEqual(['b__z', 'b__a', expect.stringMatching(/^a_____?[0-9a-f]{8}$/)]);
+    expect(make().list('tools').raw).toEqual(make().list('tools').raw);
+  });
+
+  test('keeps the items as the servers wrote them, but for the name', () => {
+    expect(
+      of(new ListedServer('s', { tools: ['t'] }))
+        .list('tools')
+        .raw.toString(),
+    ).toBe('{"tools":[{"name":"s__t","inputSchema":{"type":"object"},"x":1.0}]}');
+  });
+
+  test('leaves out who is switched off, what is denied, and who is unknown', () => {
+    const [off, some, unknown] = [
+      new ListedServer('off', { tools: ['a'] }),
+      new ListedServer('some', { tools: ['a', 'b'] }),
+      new ListedServer('unknown'),
+    ];
+    off.entry.enabled = false;
+    some.entry.tools.deny = ['b'];
+    const aggregate = of(off, some, unknown);
+    expect(names(aggregate)).toEqual(['some__a']);
+    expect(leadsTo(aggregate, 'some__b')).toBeUndefined();
+    expect(leadsTo(aggregate, 'off__a')).toBeUndefined();
+  });
+
+  test('follows what is learnt later, at once', () => {
+    const server = new ListedServer('s');
+    const aggregate = of(server);
+    expect(names(aggregate)).toEqual([]);
+    server.learn({ tools: ['t'] });
+    expect(names(aggregate)).toEqual(['s__t']);
+    server.learn({ tools: [] });
+    expect(leadsTo(aggregate, 's__t')).toBeUndefined();
+  });
+
+  test('shows a tool once that its server lists twice', () => {
+    const long = 'x'.repeat(80);
+    const aggregate = of(new ListedServer('s', { tools: ['t', 't', long, long, 't'] }));
+    expect(names(aggregate)).toHaveLength(2);
+  });
+
+  test('shows a resource of two servers once: the first has it', () => {
+    const aggregate = of(
+      new ListedServer('a', { resources: ['x://1'] }),
+      new ListedServer('b', { resources: ['x://1'] }),
+    );
+    expect(parse(aggregate.list('resources')).resources).toHaveLength(1);
+    expect(aggregate.findResource('x://1')?.server.id).toBe('a');
+  });
+});
+
+test('pages of a list with long items are no larger than a client can take, but for an item that is itself', () => {
+  const mega = 1024 * 1024;
+  const tool = (name: string, length: number) => ({ name, description: 'd'.repeat(length) });
+  const few = describedServer('few', [tool('a', mega), tool('b', 2 * mega), tool('c', 2 * mega)]);
+  const aggregate = of(few, describedServer('one', [tool('d', 6 * mega), tool('e', 1)]));
+  const pages: string[][] = [];
+  let cursor: string | undefined;
+  do {
+    const page = parse(aggregate.list('tools', cursor));
+    pages.push(page.tools.map(({ name }: { name: string }) => name));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  expect(pages).toEqual([['few__a', 'few__b'], ['few__c'], ['one__d'], ['one__e']]);
+});
+
+describe('a name that two servers could have', () => {
+  test('leads to the same server whatever else is known at the time (GA2)', () => {
+    const [short, long] = [new ListedServer('a'), new ListedServer('a__b')];
+    for (const servers of [
+      [short, long],
+      [long, short],
+    ]) {
+      const aggregate = of(...servers);
+      long.learn({ tools: ['c'] });
+      short.learn({ tools: [] });
+      expect(leadsTo(aggregate, 'a__b__c')).toBe('a__b c');
+      // A client that has learnt the name keeps it: another server's tool must not slip under it.
+      short.learn({ tools: ['b__c'] });
+      expect(leadsTo(aggregate, 'a__b__c')).toBe('a__b c');
+      expect(
+        names(aggregate)
+          .map((name: string) => leadsTo(aggregate, name))
+          .sort(),
+      ).toEqual(['a b__c', 'a__b c']);
+      short.learn({ tools: [] });
+      long.learn({ tools: [] });
+    }
+  });
+
+  test('is told apart too where the first ends with the mark', () => {
+    const aggregate = of(new ListedServer('a', { tools: ['_b'] }), new ListedServer('a_', { tools: ['b'] }));
+    expect(
+      names(aggregate)
+        .map((name: string) => leadsTo(aggregate, name))
+        .sort(),
+    ).toEqual(['a _b', 'a_ b']);
+    expect(leadsTo(aggregate, 'a___b')).toBe('a_ b');
+  });
+
+  test('never is in the list twice, for any servers and tools, and every name leads to its own tool', () => {
+    const id = fc.oneof(
+      fc.constantFrom('a', 'a_', 'a__', 'a__b', '_', 'a.b', 'a-b'),
+      fc.string({ unit: fc.constantFrom('a', '_', '.'), minLength: 1, maxLength: 4 }),
+    );
+    const tool = fc.oneof(
+      fc.constantFrom('b', '_b', '__b', 'b__c', 'c', 'x'.repeat(64)),
+      fc.string({ unit: fc.constantFrom('a', '_', '.', 'é'), maxLength: 4 }),
+    );
+    const servers = fc.uniqueArray(fc.tuple(id, fc.array(tool, { maxLength: 6 })), {
+      selector: ([one]) => one,
+      maxLength: 5,
+    });
+    fc.assert(
+      fc.property(servers, (list) => {
+        const aggregate = of(...list.map(([one, tools]) => new ListedServer(one, { tools })));
+        const shown: string[] = names(aggregate);
+        expect(new Set(shown).size).toBe(shown.length);
+        for (const name of shown) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+        const expected = list.flatMap(([one, tools]) => [...new Set(tools)].map((name) => `${one} ${name}`));
+        expect(shown.map((name) => leadsTo(aggregate, name))).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('a resource', () => {
+  const files = new ListedServer('files', {
+    resources: ['file:///a'],
+    resourceTemplates: ['file:///{path}'],
+  });
+  const rows = new ListedServer('rows', { resourceTemplates: ['db://{table}/{row}'] });
+
+  test('is read where it is listed, then where a template fits, and nowhere else', () => {
+    const aggregate = of(rows, files);
+    expect(aggregate.findResource('file:///a')?.server.id).toBe('files');
+    expect(aggregate.findResource('file:///other')).toEqual({ server: files, key: 'file:///other' });
+    expect(aggregate.findResource('db://t/1')?.server.id).toBe('rows');
+    expect(aggregate.findResource('http://x')).toBeUndefined();
+    expect(aggregate.findTemplate('db://{table}/{row}')?.server.id).toBe('rows');
+  });
+
+  test('that nobody lists goes to the only server that has resources', () => {
+    const tools = new ListedServer('tools', { tools: ['t'] }, { tools: {} });
+    expect(of(tools, files).findResource('odd://x')?.server.id).toBe('files');
+    expect(of(tools).findResource('odd://x')).toBeUndefined();
+  });
+});
+
+test('what the servers can do together is what any can, and anything while one is unknown', () => {
+  const plain = new ListedServer('plain', {}, {});
+  const logs = new ListedServer('logs', {}, { logging: {} });
+  const has = (...servers: ListedServer[]) => Object.keys(of(...servers).capabilities()).sort();
+  expect(has(plain)).toEqual(['prompts', 'resources', 'tools']);
+  expect(has(plain, logs)).toEqual(['logging', 'prompts', 'resources', 'tools']);
+  expect(has(plain, new ListedServer('unknown'))).toEqual([
+    'completions',
+    'logging',
+    'prompts',
+    'resources',
+    'tools',
+  ]);
+});
+
+test('resources can be subscribed to where some server has that, and others’ extensions are not the gateway’s', () => {
+  const capabilities = { extensions: { 'example.com/x': {} }, experimental: { y: {} }, tasks: {} };
+  const plain = new ListedServer('plain', {}, { ...capabilities, resources: { listChanged: true } });
+  const watched = new ListedServer('watched', {}, { resources: { subscribe: true } });
+  const can = (...servers: ListedServer[]) => of(...servers).capabilities();
+  const none = {
+    tools: { listChanged: true },
+    resources: { listChanged: true },
+    prompts: { listChanged: true },
+  };
+  expect(can(plain)).toEqual(none);
+  expect(can()).toEqual(none);
+  expect(can(plain, watched)).toEqual({ ...none, resources: { listChanged: true, subscribe: true } });
+  expect(can(plain, new ListedServer('unknown')).resources).toEqual({ listChanged: true, subscribe: true });
+});
+
+describe('how long a merged list may be kept', () => {
+  const tools = { tools: {} };
+  const hinted = (id: string, ttlMs: number, scope: 'public' | 'private') => {
+    const server = new ListedServer(id, { tools: ['a'] }, tools);
+    Object.assign(server.cache, { hints: { tools: { ttlMs, scope } } });
+    return server;
+  };
+  const hint = (...servers: ListedServer[]) => of(...servers).cacheHint('tools');
+  const long = hinted('long', 60_000, 'public');
+  const stale = { ttlMs: 0, scope: 'private' };
+
+  test('is the shortest time, and for one client if one server says so', () => {
+    expect(hint(long)).toEqual({ ttlMs: 60_000, scope: 'public' });
+    expect(hint(long, hinted('short', 500, 'public'))).toEqual({ ttlMs: 500, scope: 'public' });
+    expect(hint(long, hinted('own', 90_000, 'private'))).toEqual({ ttlMs: 60_000, scope: 'private' });
+  });
+
+  test('is not at all where a server gives no hint, or its part of the list is missing', () => {
+    const silent = new ListedServer('silent', { tools: ['a'] }, tools);
+    Object.assign(silent.cache, { hints: {} });
+    const failed = hinted('failed', 500, 'public');
+    failed.cache.lists = {};
+    for (const other of [silent, failed, new ListedServer('unknown')])
+      expect(hint(long, other)).toEqual(stale);
+  });
+
+  test('is nothing that a server without such a list, or one that is switched off, has a say in', () => {
+    const other = new ListedServer('other', {}, { prompts: {} });
+    other.cache.lists = {};
+    const off = new ListedServer('off');
+    off.entry.enabled = false;
+    expect(hint(long, other, off)).toEqual({ ttlMs: 60_000, scope: 'public' });
+  });
+});
+
+describe('what is made of the lists', () => {
+  test('is made once, and anew only when something is known that was not', () => {
+    const servers = [new ListedServer('a', { tools: ['x'] }), new ListedServer('b', { tools: ['y'] })];
+    const aggregate = of(...servers);
+    const [first, stamp] = [aggregate.list('tools'), aggregate.stamp];
+    expect(aggregate.list('tools')).toBe(first);
+    expect(aggregate.stamp).toBe(stamp);
+    servers[1]?.learn({ tools: ['y', 'z'] });
+    expect(names(aggregate)).toEqual(['a__x', 'b__y', 'b__z']);
+    expect(aggregate.stamp).not.toBe(stamp);
+  });
+
+  test('follows servers that come and go', () => {
+    const servers = [new ListedServer('a', { tools: ['x'] }), new ListedServer('b', { tools: ['y'] })];
+    const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged));
+    expect(names(aggregate)).toEqual(['a__x', 'b__y']);
+    servers.pop();
+    expect(names(aggregate)).toEqual(['a__x']);
+    servers.unshift(new ListedServer('c', { tools: ['z'] }));
+    expect(names(aggregate)).toEqual(['c__z', 'a__x']);
+  });
+});

@@ -1,0 +1,71 @@
+// The questions of a server that wait for a modern client: each ends once, on the connection it came from.
+
+import { beforeEach, expect, test } from 'vitest';
+import { OpenQuestions } from '../../../../../../actors/mcp/clients/eras/open-questions.ts';
+import { readClientMessage, readServerMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
+import type { Connection } from '../../../../../../actors/mcp/servers/pool/connection.ts';
+
+const sent: { to: string; message: { id: unknown; result?: unknown; error?: { message: string } } }[] = [];
+beforeEach(() => {
+  sent.length = 0;
+});
+
+const connection = (name: string) =>
+  ({
+    sendRaw: (message: Buffer) => sent.push({ to: name, message: JSON.parse(message.toString()) }),
+  }) as unknown as Connection;
+const [here, there] = [connection('here'), connection('there')];
+
+const question = (id: unknown, more: object = { method: 'sampling/createMessage', params: { n: 1 } }) =>
+  readServerMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, ...more })));
+const back = (inputResponses: unknown) =>
+  readClientMessage(
+    Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { inputResponses } })),
+  );
+
+test('are told as input requests, and answers go back to whoever asked, under the id it has used', () => {
+  const questions = new OpenQuestions();
+  questions.ask(here, question('a'));
+  questions.ask(there, question(7, { method: 'roots/list' }));
+  expect(JSON.parse(questions.rawRequests)).toEqual({
+    'input-1': { method: 'sampling/createMessage', params: { n: 1 } },
+    'input-2': { method: 'roots/list' },
+  });
+  questions.answer(back({ 'input-2': { roots: [] }, 'input-1': 'no object', 'input-3': {} }));
+  expect(sent).toEqual([{ to: 'there', message: { jsonrpc: '2.0', id: 7, result: { roots: [] } } }]);
+  expect(questions.size).toBe(1);
+  questions.answer(back({ 'input-2': { roots: [] } }));
+  expect(sent).toHaveLength(1);
+});
+
+test('that are taken back, or refused, are not answered any more (OQ2)', () => {
+  const questions = new OpenQuestions();
+  for (const [caller, id] of [
+    [here, 1],
+    [there, 1],
+    [here, 2],
+  ] as const)
+    questions.ask(caller, question(id));
+  questions.takeBack(here, '1');
+  questions.takeBack(there, '2');
+  questions.refuseAll('over');
+  expect(sent.map(({ to, message }) => [to, message.id, message.error?.message])).toEqual([
+    ['there', 1, 'over'],
+    ['here', 2, 'over'],
+  ]);
+  questions.refuseAll('over');
+  expect(sent).toHaveLength(2);
+  expect(questions.size).toBe(0);
+});
+
+test('are bounded: one too many is refused at once, and its name is never used again', () => {
+  const questions = new OpenQuestions();
+  for (let n = 0; n < 256; n += 1) expect(questions.ask(here, question(n))).toBe(true);
+  expect(questions.ask(here, question('more'))).toBe(false);
+  expect(sent).toMatchObject([
+    { message: { id: 'more', error: { message: expect.stringMatching(/too many/) } } },
+  ]);
+  questions.takeBack(here, '0');
+  expect(questions.ask(here, question('again'))).toBe(true);
+  expect(Object.keys(JSON.parse(questions.rawRequests))).toContain('input-257');
+});

@@ -1,0 +1,94 @@
+// Tools of real servers, called in this process by the router that clients over HTTP use.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { UnknownServerError } from '../../../../../actors/base/errors/errors.ts';
+import { silentLog } from '../../../../../actors/base/errors/log.ts';
+import { Gateway } from '../../../../../actors/gateway/gateway.ts';
+import { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
+import { loadConfig } from '../../../../../config/load-config.ts';
+
+const script = (name: string) => resolve(import.meta.dirname, '../../../../fixtures/servers', name);
+let folder = '';
+let gateway: Gateway;
+let client: InProcessClient;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'in-process-'));
+  const servers = {
+    files: { command: process.execPath, args: [script('echo.mjs')] },
+    others: { command: process.execPath, args: [script('echo.mjs')] },
+    odd: { command: process.execPath, args: [script('lists-from-file.mjs'), join(folder, 'odd.json')] },
+    puppet: { command: process.execPath, args: [script('puppet.mjs')] },
+  };
+  const odd = { 'tools/list': '{"tools":[null,5,{},{"name":7},{"name":"a","inputSchema":null}]}' };
+  await writeFile(join(folder, 'odd.json'), JSON.stringify(odd));
+  await writeFile(join(folder, 'catalog.yaml'), JSON.stringify({ servers }));
+  const settings = { listen_addr: '127.0.0.1:0', catalog_path: './catalog.yaml', state_dir: './state' };
+  await writeFile(join(folder, 'gateway.yaml'), JSON.stringify(settings));
+  const loaded = await loadConfig(join(folder, 'gateway.yaml'), {});
+  gateway = new Gateway({ ...loaded, state: 'none', log: silentLog, version: '0', environment: {} });
+  await gateway.start();
+  client = new InProcessClient(gateway);
+});
+
+afterAll(async () => {
+  await gateway.stop();
+  await rm(folder, { recursive: true });
+});
+
+test('a client in this process sees the tools of all servers under their names, and those of one', async () => {
+  const all = (await client.listTools())
+    .map(({ name }) => name)
+    .filter((name) => !/^(puppet|odd)__/.test(name));
+  const own = (await client.listTools({ server: 'files' })).map(({ name }) => name);
+  expect(own).toContain('echo');
+  expect(all.length).toBe(2 * own.length);
+  expect(all).toContain('files__echo');
+});
+
+test('elements of a list that are no tools are left out, and a list that is none is empty', async () => {
+  const listed = () => client.listTools({ server: 'odd' });
+  expect((await listed()).map(({ name }) => name)).toEqual(['a']);
+  await writeFile(join(folder, 'odd.json'), JSON.stringify({ 'tools/list': '{"tools":{}}' }));
+  expect(await listed()).toEqual([]);
+});
+
+test('calls a tool of one server, or of all under its whole name, and is given what that said (IPC2)', async () => {
+  const said = { content: [{ type: 'text', text: '{"n":1}' }] };
+  expect(await client.callTool('echo', { n: 1 }, { server: 'files' })).toMatchObject(said);
+  expect(await client.callTool('others__echo', { n: 1 })).toMatchObject(said);
+});
+
+test('a tool or a server that is not there is an error', async () => {
+  await expect(client.callTool('none', {}, { server: 'files' })).rejects.toThrow();
+  await expect(client.callTool('echo', {}, { server: 'nowhere' })).rejects.toThrow(UnknownServerError);
+});
+
+test('a call that takes too long, or is not wanted any more, is over at once, and cancelled at its server (IPC1)', async () => {
+  const slow = { ms: 600_000 };
+  const late = client.callTool('wait', slow, { server: 'files', timeoutMs: 50 });
+  await expect(late).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
+  const giving = new AbortController();
+  const given = client.callTool('wait', slow, { server: 'files', signal: giving.signal });
+  setTimeout(() => giving.abort(new Error('not wanted')), 20);
+  await expect(given).rejects.toThrow('not wanted');
+  await expect(client.callTool('wait', slow, { server: 'files', signal: giving.signal })).rejects.toThrow();
+  await expect.poll(() => gateway.router.counts.in_flight).toBe(0);
+  const { content } = await client.callTool('cancelled', {}, { server: 'files' });
+  expect(JSON.stringify(content)).toMatch(/,/);
+});
+
+test.each([
+  ['an error that is null', { error: null }, { code: -32603 }],
+  ['an error that is a number', { error: 5 }, { code: -32603 }],
+  ['a result that is null', { answer: 'null' }, { code: 'ERR_UPSTREAM_PROTOCOL' }],
+  ['a result that is a number', { answer: '5' }, { code: 'ERR_UPSTREAM_PROTOCOL' }],
+])('%s fails the call, and its server goes on (IPC3)', async (_, step, error) => {
+  const call = (steps: readonly object[]) =>
+    client.callTool('do', { steps }, { server: 'puppet', timeoutMs: 10_000 });
+  await expect(call([step])).rejects.toMatchObject(error);
+  expect(await call([{ answer: '{"content":[]}' }])).toMatchObject({ content: [] });
+});

@@ -1,0 +1,53 @@
+// What happens to a request at /mcp while its server is still looked for.
+
+import { expect, test } from 'vitest';
+import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
+import {
+  type AggregateContext,
+  routeToAny,
+} from '../../../../../../actors/mcp/clients/routing/aggregate-router.ts';
+import { ReplayBudget } from '../../../../../../actors/mcp/clients/sessions/replay-budget.ts';
+import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/session.ts';
+import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
+import { FakeManaged, settle } from '../../../../../fixtures/server/fake-server.ts';
+
+test('a subscription whose session ends meanwhile is not noted: nothing of the session is left', async () => {
+  const managed = new FakeManaged();
+  const session = new ClientSession({
+    id: 's',
+    target: undefined,
+    protocolVersion: '2025-06-18',
+    clientInfo: {},
+    capabilities: {},
+    replays: new ReplayBudget(),
+    onParting: () => {},
+  });
+  const message = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'x://1' } };
+  const envelope = readClientMessage(Buffer.from(JSON.stringify(message)));
+  const silent = { send: () => {}, finish: () => {}, drop: () => {} };
+  const exchange = new ClientExchange('1', silent, {
+    redact: (text) => text,
+    onEnd: (ended) => session.finish(ended),
+  });
+  session.begin(exchange);
+
+  let isFound = false;
+  let arrive = () => {};
+  const settled = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const all = {
+    listTimeoutMs: 4000,
+    discovery: { settle: () => settled },
+    eraBridge: { listingClientOf: () => undefined },
+    aggregate: { findResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined) },
+  } as unknown as AggregateContext;
+  routeToAny({ session, caller: undefined, envelope, exchange, trace: undefined }, all);
+  session.end('the client ended it');
+  managed.server.release(session);
+  isFound = true;
+  arrive();
+  await settle();
+  expect([...managed.server.subscriptions.subscribers('x://1')]).toEqual([]);
+  managed.end();
+});

@@ -1,0 +1,139 @@
+// What a session asks of its server that outlasts the request.
+
+import { afterEach, expect, test } from 'vitest';
+import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
+import { EraBridge } from '../../../../../../actors/mcp/clients/eras/era-bridge.ts';
+import { Forwarder } from '../../../../../../actors/mcp/clients/routing/forwarder.ts';
+import { InFlightLimiter } from '../../../../../../actors/mcp/clients/routing/in-flight-limiter.ts';
+import {
+  type RoutingContext,
+  routeToServer,
+} from '../../../../../../actors/mcp/clients/routing/server-router.ts';
+import { MAX_URIS } from '../../../../../../actors/mcp/clients/sessions/listen-stream.ts';
+import { ReplayBudget } from '../../../../../../actors/mcp/clients/sessions/replay-budget.ts';
+import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/session.ts';
+import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
+import { SubscriptionBudget } from '../../../../../../actors/mcp/servers/notifications/subscription-budget.ts';
+import { Subscriptions } from '../../../../../../actors/mcp/servers/notifications/subscriptions.ts';
+import { FakeManaged, settle } from '../../../../../fixtures/server/fake-server.ts';
+
+let managed: FakeManaged;
+afterEach(() => managed.end());
+
+const aSession = () =>
+  new ClientSession({
+    id: 's',
+    target: 'fake',
+    protocolVersion: '2025-06-18',
+    clientInfo: {},
+    capabilities: {},
+    replays: new ReplayBudget(),
+    onParting: () => {},
+  });
+
+/** Asks, and gives the answer to come. */
+function ask(session: ClientSession, method: string, params: unknown) {
+  const envelope = readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
+  const eraBridge = new EraBridge();
+  const context = {
+    eraBridge,
+    forwarder: new Forwarder(new InFlightLimiter(1000), eraBridge),
+    aggregate: {},
+  } as unknown as RoutingContext;
+  return new Promise<{ error?: { code: number; message: string } }>((resolve) => {
+    const outlet = {
+      send: () => {},
+      finish: (answer: Buffer) => resolve(JSON.parse(answer.toString())),
+      drop: () => {},
+    };
+    const exchange = new ClientExchange('1', outlet, {
+      redact: (text) => text,
+      onEnd: (ended) => session.finish(ended),
+    });
+    session.begin(exchange);
+    routeToServer(
+      { session, caller: undefined, server: managed.server, envelope, exchange, trace: undefined },
+      context,
+    );
+  });
+}
+
+test.each(['legacy', 'modern'] as const)(
+  'a session subscribes to so many resources of a %s server and no more, until it unsubscribes from one',
+  async (era) => {
+    const discovery = {
+      supportedVersions: ['2026-07-28'],
+      capabilities: { resources: { subscribe: true } },
+    };
+    managed = new FakeManaged(
+      { era, pool: { max: 1, in_flight: 256, waiting: 2000 } },
+      {
+        answers: {
+          'resources/subscribe': {},
+          'resources/unsubscribe': {},
+          'server/discover': discovery,
+        },
+      },
+    );
+    const session = aSession();
+    const subscribe = (uri: string) => ask(session, 'resources/subscribe', { uri });
+    const full = { code: -32602, message: expect.stringContaining(`${MAX_URIS} resources of server fake`) };
+    const { subscriptions } = managed.server;
+    for (let n = 0; n < MAX_URIS; n += 1) subscriptions.add(`x://${n}`, session);
+    expect((await subscribe('x://more')).error).toEqual(full);
+    expect(managed.links).toHaveLength(0);
+    expect([...subscriptions.subscribers('x://more')]).toEqual([]);
+    if (era === 'legacy') {
+      expect((await subscribe('x://7')).error).toBeUndefined();
+      const other = await ask(aSession(), 'resources/subscribe', { uri: 'x://more' });
+      expect(other.error).toBeUndefined();
+    }
+    expect((await ask(session, 'resources/unsubscribe', { uri: 'x://7' })).error).toBeUndefined();
+    void subscribe('x://more');
+    await settle();
+    expect([...subscriptions.subscribers('x://more')]).toContain(session);
+    expect((await subscribe('x://evenmore')).error).toEqual(full);
+  },
+);
+
+test('a uri that is too long to be kept is refused, and not noted', async () => {
+  managed = new FakeManaged({}, { answers: { 'resources/subscribe': {} } });
+  const session = aSession();
+  const of = (length: number) =>
+    ask(session, 'resources/subscribe', { uri: `x://${'y'.repeat(length - 4)}` });
+  expect((await of(8193)).error).toEqual({
+    code: -32602,
+    message: expect.stringContaining('8192 characters'),
+  });
+  expect(managed.server.subscriptions.isEmpty).toBe(true);
+  expect((await of(8192)).error).toBeUndefined();
+});
+
+test.each(['legacy', 'modern'] as const)(
+  'a subscription at a %s server for which there is no room is refused, and takes none; another client still has its own',
+  async (era) => {
+    const discovery = {
+      supportedVersions: ['2026-07-28'],
+      capabilities: { resources: { subscribe: true } },
+    };
+    const kept = new SubscriptionBudget(40_000);
+    managed = new FakeManaged(
+      { era },
+      { answers: { 'resources/subscribe': {}, 'server/discover': discovery } },
+      ...([0, undefined, new Subscriptions(kept)] as const),
+    );
+    const [greedy, other] = [aSession(), aSession()];
+    const { subscriptions } = managed.server;
+    for (let n = 0; subscriptions.refusal(`x://${'y'.repeat(4000)}${n}`, greedy) === undefined; n += 1)
+      subscriptions.add(`x://${'y'.repeat(4000)}${n}`, greedy);
+    const before = kept.bytes;
+    const refused = await ask(greedy, 'resources/subscribe', { uri: `x://${'z'.repeat(4000)}` });
+    expect(refused.error?.message).toMatch(/no room for another subscription: those of all clients hold \d+/);
+    expect(kept.bytes).toBe(before);
+    void ask(other, 'resources/subscribe', { uri: `x://${'z'.repeat(4000)}` });
+    await settle();
+    expect(kept.bytes).toBeGreaterThan(before);
+    subscriptions.releaseAll();
+    expect(kept.bytes).toBe(0);
+  },
+);

@@ -1,0 +1,193 @@
+// Finding tools by words.
+
+import { describe, expect, test } from 'vitest';
+import { ToolIndex } from '../../../../../../actors/mcp/clients/search/tool-index.ts';
+import { wordsOf } from '../../../../../../actors/mcp/clients/search/tool-words.ts';
+import { seeded } from '../../../../../fixtures/seeded.ts';
+import {
+  describedServer,
+  describe as give,
+  toolItem,
+} from '../../../../../fixtures/server/described-server.ts';
+import { aggregateOf, ListedServer } from '../../../../../fixtures/server/listed-server.ts';
+
+const indexOf = (...servers: ListedServer[]) => {
+  const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged));
+  return new ToolIndex(() => aggregate.tools());
+};
+const names = (index: ToolIndex, query: string) => index.find({ query }).map(({ tool }) => tool.shown.name);
+
+const files = () =>
+  describedServer('files', [
+    { name: 'read_file', description: 'Read the whole content of a file from the disk.' },
+    { name: 'write_file', description: 'Create a file or overwrite one.' },
+    { name: 'list_directory', title: 'Folder content', description: 'Gives the names in a directory.' },
+  ]);
+const git = () =>
+  describedServer('git', [
+    { name: 'createPullRequest', description: 'Opens a pull request for a branch.' },
+    { name: 'getHTTPStatus', annotations: { title: 'Reachability' }, description: 'Is the remote there?' },
+    { name: 'commit-log', description: 'History of a branch, as far as a file is concerned.' },
+  ]);
+
+test.each([
+  ['read_file', ['read', 'file']],
+  ['commit-log', ['commit', 'log']],
+  ['createPullRequest', ['create', 'pull', 'request', 'createpullrequest']],
+  ['getHTTPStatus2', ['get', 'http', 'status2', 'gethttpstatus2']],
+  ['GitHub', ['git', 'hub', 'github']],
+  ['URL', ['url']],
+  ['Écrire un été', ['ecrire', 'un', 'ete']],
+  ['ÄußereForm', ['außere', 'form', 'außereform']],
+  ['读取 文件', ['读取', '文件']],
+  ['__', []],
+])('the words of %s', (text, words) => {
+  expect(wordsOf(text)).toEqual(words);
+});
+
+describe('a search', () => {
+  test('finds by the words of a name however it is written, the best first', () => {
+    const index = indexOf(files(), git());
+    expect(names(index, 'pull request')[0]).toBe('git__createPullRequest');
+    expect(names(index, 'http status')[0]).toBe('git__getHTTPStatus');
+    expect(names(index, 'commit log')[0]).toBe('git__commit-log');
+    // In the name it counts more than in the description.
+    const [first, second, ...others] = names(index, 'file');
+    expect([first, second].sort()).toEqual(['files__read_file', 'files__write_file']);
+    expect(others).toContain('git__commit-log');
+  });
+
+  test('looks into titles, those of annotations too, and into the id of the server', () => {
+    const index = indexOf(files(), git());
+    expect(names(index, 'folder')).toEqual(['files__list_directory']);
+    expect(names(index, 'reachability')).toEqual(['git__getHTTPStatus']);
+    expect(names(index, 'git')).toHaveLength(3);
+  });
+
+  test('takes beginnings of words and forgives a slip of the hand', () => {
+    const index = indexOf(files(), git());
+    expect(names(index, 'direct')).toEqual(['files__list_directory']);
+    expect(names(index, 'direktory')).toEqual(['files__list_directory']);
+    expect(names(index, 'qqqqqq')).toEqual([]);
+  });
+
+  test('is not led astray by the small words of a sentence', () => {
+    const index = indexOf(files(), git());
+    expect(names(index, 'I want to read the content of a file')[0]).toBe('files__read_file');
+    expect(names(index, 'the of a')).toEqual([]);
+  });
+
+  test('keeps the order of the list where tools are equally good (TI2)', () => {
+    const twins = ['d', 'a', 'c', 'b'].map((id) =>
+      describedServer(id, [{ name: 'ping', description: 'Pings.' }]),
+    );
+    expect(names(indexOf(...twins), 'ping')).toEqual(['d__ping', 'a__ping', 'c__ping', 'b__ping']);
+  });
+
+  test('gives everything in the order of the list for no words', () => {
+    const index = indexOf(files(), git());
+    expect(names(index, ' ')).toHaveLength(6);
+    expect(names(index, '')[0]).toBe('files__read_file');
+  });
+
+  test('finds a tool by its exact name though it has no words or others fit them better (TI3)', () => {
+    const odd = describedServer('_', [
+      { name: '_' },
+      { name: 'file', description: 'file file file' },
+      { name: 'the' },
+    ]);
+    const index = indexOf(files(), odd);
+    expect(names(index, '____')[0]).toBe('____');
+    expect(names(index, 'the')).toEqual(['___the']);
+    expect(names(index, 'files__read_file')[0]).toBe('files__read_file');
+  });
+
+  test('follows the list: what is new is found, what has gone or changed is not found any more', () => {
+    const [one, two] = [files(), git()];
+    const index = indexOf(one, two);
+    expect(names(index, 'branch')).toHaveLength(2);
+    give(two, [{ name: 'commit-log', description: 'Shows what was done.' }, { name: 'blame' }]);
+    expect(names(index, 'branch')).toEqual([]);
+    expect(names(index, 'blame')).toEqual(['git__blame']);
+    expect(names(index, 'done')).toEqual(['git__commit-log']);
+    one.entry.enabled = false;
+    one.cache.revision += 1;
+    expect(names(index, '')).toEqual(['git__commit-log', 'git__blame']);
+    give(two, []);
+    expect(names(index, '')).toEqual([]);
+    expect(names(index, 'commit')).toEqual([]);
+  });
+
+  test('leaves room for others in the index, whatever one server fills it with; what has none is found by its name (TI4)', () => {
+    const words = (n: number) => Array.from({ length: 60 }, (_, at) => `w${n}x${at}`).join(' ');
+    const tools = Array.from({ length: 6000 }, (_, n) => ({ name: `t${n}`, description: words(n) }));
+    const [greedy, modest] = [describedServer('greedy', tools), git()];
+    const index = indexOf(greedy, modest);
+    expect(names(index, 'w5x5')[0]).toBe('greedy__t5');
+    expect(names(index, 'w5999x5')).not.toContain('greedy__t5999');
+    expect(names(index, 't5999')[0]).toBe('greedy__t5999');
+    expect(names(index, '')).toHaveLength(6003);
+    expect(names(index, 'branch')).toHaveLength(2);
+    // What it gives back can be had again.
+    give(greedy, tools.slice(5990));
+    expect(names(index, 'w5999x5')[0]).toBe('greedy__t5999');
+  });
+
+  test('tells names that are near one that is not there', () => {
+    const index = indexOf(files(), git());
+    expect(index.near('files__reed_file')[0]).toBe('files__read_file');
+    expect(index.near('read_file')[0]).toBe('files__read_file');
+    expect(index.near('git__create_pull_requests')[0]).toBe('git__createPullRequest');
+    expect(index.near('x'.repeat(100_000))).toEqual([]);
+  });
+});
+
+describe('ten thousand tools', () => {
+  const random = seeded(7);
+  const vocabulary = Array.from({ length: 4000 }, () =>
+    Array.from({ length: 3 + Math.floor(random() * 8) }, () =>
+      String.fromCharCode(97 + Math.floor(random() * 26)),
+    ).join(''),
+  );
+  const word = () => vocabulary[Math.floor(random() * random() * vocabulary.length)] ?? '';
+  const text = (words: number) => Array.from({ length: words }, word).join(' ');
+  const servers = Array.from({ length: 200 }, (_, n) => {
+    const server = new ListedServer(`server-${n}`, {});
+    server.cache.lists.tools = Array.from({ length: 50 }, (_, at) =>
+      toolItem({ name: `${word()}_${word()}_${at}`, description: text(25) }),
+    );
+    return server;
+  });
+  const index = indexOf(...servers);
+
+  /** Processor time of the cheapest of some runs: other work on the machine can only add to it. */
+  const leastMs = (runs: number, act: () => void) => {
+    let least = Number.POSITIVE_INFINITY;
+    for (let run = 0; run < runs; run += 1) {
+      const before = process.cpuUsage();
+      act();
+      const { user, system } = process.cpuUsage(before);
+      least = Math.min(least, (user + system) / 1000);
+    }
+    return least;
+  };
+
+  test('are indexed in about a second of processor time at the most', () => {
+    const ms = leastMs(3, () => expect(names(indexOf(...servers), '')).toHaveLength(10_000));
+    expect(ms).toBeLessThan(1200);
+  });
+
+  test('are searched in a few milliseconds', () => {
+    index.find({ query: 'warm' });
+    const queries = [word(), text(4), `create an issue in ${text(3)}`, text(10)];
+    for (const query of queries) expect(leastMs(10, () => index.find({ query }))).toBeLessThan(20);
+  });
+
+  test('cost little when servers have started and their lists are the same', () => {
+    const ms = leastMs(3, () => {
+      for (const server of servers) server.cache.revision += 1;
+      index.find({ query: 'warm' });
+    });
+    expect(ms).toBeLessThan(250);
+  });
+});

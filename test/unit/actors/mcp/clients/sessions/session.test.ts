@@ -1,0 +1,291 @@
+// One client session: where what servers say goes (M1), what counts as use (M2), and what is left at the end (M3).
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ConnectionLostError } from '../../../../../../actors/base/errors/errors.ts';
+import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
+import { PendingServerRequests } from '../../../../../../actors/mcp/clients/sessions/pending-server-requests.ts';
+import { ReplayBudget } from '../../../../../../actors/mcp/clients/sessions/replay-budget.ts';
+import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/session.ts';
+import { readClientMessage, readServerMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
+import type { Call } from '../../../../../../actors/mcp/servers/calls/call.ts';
+import type { Connection } from '../../../../../../actors/mcp/servers/pool/connection.ts';
+
+class FakeConnection {
+  readonly sent: string[] = [];
+
+  sendRaw(message: Buffer): void {
+    this.sent.push(message.toString());
+  }
+
+  get messages() {
+    return this.sent.map((text) => JSON.parse(text));
+  }
+
+  get asConnection(): Connection {
+    return this as unknown as Connection;
+  }
+}
+
+const fromServer = (message: object) => readServerMessage(Buffer.from(JSON.stringify(message)));
+const fromClient = (message: object | string) =>
+  readClientMessage(
+    Buffer.from(typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message })),
+  );
+const question = (id: unknown = 1, token?: unknown) =>
+  fromServer({
+    id,
+    method: 'sampling/createMessage',
+    params: token === undefined ? {} : { _meta: { progressToken: token } },
+  });
+
+class Client {
+  readonly onStream: string[] = [];
+  streamEnds = 0;
+  readonly session = new ClientSession({
+    id: 'session',
+    target: undefined,
+    protocolVersion: '2025-06-18',
+    clientInfo: {},
+    capabilities: {},
+    replays: new ReplayBudget(),
+    onParting: () => {},
+  });
+
+  listen(): void {
+    this.session.stream = {
+      isConnected: true,
+      send: (message) => this.onStream.push(message.toString()),
+      end: () => {
+        this.streamEnds += 1;
+      },
+    };
+  }
+
+  /** A request of the client's that is in flight on `connection`. */
+  request(rawId: string, connection?: FakeConnection) {
+    const sent: string[] = [];
+    const finished: string[] = [];
+    let drops = 0;
+    const outlet = {
+      send: (message: Buffer) => sent.push(message.toString()),
+      finish: (message: Buffer) => finished.push(message.toString()),
+      drop: () => {
+        drops += 1;
+      },
+    };
+    const exchange: ClientExchange = new ClientExchange(rawId, outlet, {
+      redact: (text) => text,
+      onEnd: (ended) => this.session.finish(ended),
+    });
+    let cancels = 0;
+    const call = {
+      connection: connection?.asConnection,
+      isDone: false,
+      relay: (message: Buffer) => exchange.relay(message),
+      cancel: () => {
+        cancels += 1;
+        exchange.drop();
+      },
+    };
+    if (connection !== undefined) exchange.call = call as unknown as Call;
+    this.session.begin(exchange);
+    return {
+      sent,
+      finished,
+      exchange,
+      call: call as unknown as Call,
+      counts: () => ({ drops, cancels }),
+    };
+  }
+}
+
+describe('what a server says for a session', () => {
+  const notice = fromServer({ method: 'notifications/message', params: { level: 'info', data: 1 } });
+  const changed = fromServer({ method: 'notifications/resources/updated', params: { uri: 'x://1' } });
+
+  /** Where each thing went: on which of two requests, or the stream. */
+  function spread(client: Client, requests: { sent: string[] }[]): string {
+    const places = [...requests.map(({ sent }) => sent.length), client.onStream.length];
+    return places.join(' ');
+  }
+
+  test.each([
+    // [calls on the connection, with a stream, linked to the first call, message, places: first, second, stream]
+    [0, true, false, notice, '0 0 1'],
+    [1, true, false, notice, '1 0 0'],
+    [2, true, false, notice, '0 0 1'],
+    [2, true, true, notice, '1 0 0'],
+    [1, true, false, changed, '0 0 1'],
+    [1, true, true, changed, '1 0 0'],
+    [0, false, false, notice, '0 0 0'],
+    [1, false, false, notice, '1 0 0'],
+    [2, false, false, notice, '1 0 0'],
+    [1, false, false, changed, '1 0 0'],
+  ])(
+    'goes out once: with %d calls there, a stream: %s, linked: %s',
+    (count, hasStream, isLinked, message, places) => {
+      const client = new Client();
+      const [here, elsewhere] = [new FakeConnection(), new FakeConnection()];
+      if (hasStream) client.listen();
+      const requests = [0, 1].map((index) => client.request(String(index), index < count ? here : elsewhere));
+      client.session.onServerNotification(
+        here.asConnection,
+        message,
+        isLinked ? requests[0]?.call : undefined,
+      );
+      expect(spread(client, requests)).toBe(places);
+    },
+  );
+
+  test('never goes to a request that another connection works on', () => {
+    const client = new Client();
+    const { sent } = client.request('1', new FakeConnection());
+    client.session.onServerNotification(new FakeConnection().asConnection, notice, undefined);
+    expect(sent).toEqual([]);
+  });
+
+  test('and is a question nobody can be asked is refused at once', () => {
+    const client = new Client();
+    const connection = new FakeConnection();
+    client.session.onServerRequest(connection.asConnection, question('q'), undefined);
+    expect(connection.messages).toMatchObject([{ id: 'q', error: { code: -32000 } }]);
+  });
+});
+
+describe('a question', () => {
+  let client: Client;
+  beforeEach(() => {
+    client = new Client();
+    client.listen();
+  });
+
+  test('of two servers with equal ids and tokens is two for the client, and each answer goes home (Q1)', () => {
+    const [one, two] = [new FakeConnection(), new FakeConnection()];
+    client.session.onServerRequest(one.asConnection, question('same', 'token'), undefined);
+    client.session.onServerRequest(two.asConnection, question('same', 'token'), undefined);
+    const [first, second] = client.onStream.map((text) => JSON.parse(text));
+    expect(first.id).not.toEqual(second.id);
+    expect(first.params._meta.progressToken).not.toEqual(second.params._meta.progressToken);
+    const { progressToken } = second.params._meta;
+    client.session.onClientProgress(
+      fromClient({ method: 'notifications/progress', params: { progress: 1, progressToken } }),
+    );
+    client.session.onClientAnswer(fromClient({ id: second.id, result: 'for two' }));
+    client.session.onClientAnswer(fromClient({ id: first.id, error: { code: 1, message: 'for one' } }));
+    expect(one.messages).toEqual([{ jsonrpc: '2.0', id: 'same', error: { code: 1, message: 'for one' } }]);
+    expect(two.messages).toEqual([
+      { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1, progressToken: 'token' } },
+      { jsonrpc: '2.0', id: 'same', result: 'for two' },
+    ]);
+  });
+
+  test('is answered once; an answer nobody waits for, or of another type of id, reaches nobody', () => {
+    const connection = new FakeConnection();
+    client.session.onServerRequest(connection.asConnection, question(7), undefined);
+    const { id } = JSON.parse(client.onStream[0] ?? '');
+    client.session.onClientAnswer(fromClient({ id: String(id), result: 1 }));
+    client.session.onClientAnswer(fromClient({ id: 999, result: 1 }));
+    expect(connection.sent).toEqual([]);
+    client.session.onClientAnswer(fromClient({ id, result: 1 }));
+    client.session.onClientAnswer(fromClient({ id, result: 2 }));
+    expect(connection.messages).toEqual([{ jsonrpc: '2.0', id: 7, result: 1 }]);
+  });
+
+  test('carries the bytes of its answer as they came', () => {
+    const connection = new FakeConnection();
+    client.session.onServerRequest(connection.asConnection, question('"\u00fc'), undefined);
+    const { id } = JSON.parse(client.onStream[0] ?? '');
+    client.session.onClientAnswer(
+      fromClient(`{"result":[9007199254740993,1.0, "\u00fc"],"id":${id},"jsonrpc":"2.0"}`),
+    );
+    expect(connection.sent).toEqual([
+      '{"result":[9007199254740993,1.0, "\u00fc"],"id":"\\"\u00fc","jsonrpc":"2.0"}',
+    ]);
+  });
+
+  test('that its server takes back is taken back at the client, under the id the client knows', () => {
+    const [caller, other] = [new FakeConnection(), new FakeConnection()];
+    client.session.onServerRequest(caller.asConnection, question('q'), undefined);
+    const { id } = JSON.parse(client.onStream[0] ?? '');
+    const cancelled = fromServer({ method: 'notifications/cancelled', params: { requestId: 'q' } });
+    client.session.onServerNotification(other.asConnection, cancelled, undefined);
+    expect(client.onStream).toHaveLength(1);
+    client.session.onServerNotification(caller.asConnection, cancelled, undefined);
+    expect(JSON.parse(client.onStream[1] ?? '').params).toEqual({ requestId: id });
+    client.session.onClientAnswer(fromClient({ id, result: 'late' }));
+    expect(caller.sent).toEqual([]);
+  });
+});
+
+describe('the questions of a session (Q2)', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('are bounded: one more is refused at once', () => {
+    const asked = new PendingServerRequests();
+    const connection = new FakeConnection();
+    for (let i = 0; i < 300; i += 1) asked.ask(connection.asConnection, question(i));
+    expect(asked.size).toBe(256);
+    expect(connection.messages.map(({ id }) => id)).toEqual(Array.from({ length: 44 }, (_, i) => 256 + i));
+  });
+
+  test('are refused after ten minutes, and leave no timer', () => {
+    const asked = new PendingServerRequests();
+    const connection = new FakeConnection();
+    asked.ask(connection.asConnection, question('q'));
+    vi.advanceTimersByTime(599_999);
+    expect(asked.size).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect([asked.size, connection.messages[0].id, vi.getTimerCount()]).toEqual([0, 'q', 0]);
+  });
+});
+
+describe('a session', () => {
+  test('is in use while a call is in flight or a stream is open (M2)', () => {
+    const client = new Client();
+    expect(client.session.isInUse).toBe(false);
+    const { exchange } = client.request('1', new FakeConnection());
+    expect(client.session.isInUse).toBe(true);
+    exchange.fail(new ConnectionLostError('x'));
+    expect(client.session.isInUse).toBe(false);
+    client.listen();
+    expect(client.session.isInUse).toBe(true);
+    client.session.closeStream();
+    expect(client.session.isInUse).toBe(false);
+  });
+
+  test('with two requests of one id cancels the newest; an unknown id is no matter', () => {
+    const client = new Client();
+    const connection = new FakeConnection();
+    const [older, newer] = [client.request('1', connection), client.request('1', connection)];
+    client.request('"1"', connection);
+    client.session.cancel('2');
+    client.session.cancel('1');
+    expect([older.counts().cancels, newer.counts().cancels]).toEqual([0, 1]);
+    client.session.cancel('1');
+    expect(older.counts().cancels).toBe(1);
+  });
+
+  test('that ends leaves nothing: calls cancelled, questions withdrawn, the stream closed, once (M3)', () => {
+    const client = new Client();
+    client.listen();
+    const connection = new FakeConnection();
+    const sent = client.request('1', connection);
+    const unsent = client.request('2');
+    client.session.onServerRequest(connection.asConnection, question('q'), sent.call);
+    client.session.replay.add(1, 1, Buffer.from('x'));
+    client.session.end('enough');
+    client.session.end('enough');
+    for (const { finished } of [sent, unsent]) {
+      expect(finished).toHaveLength(1);
+      expect(finished[0]).toContain('the session has ended: enough');
+    }
+    expect(sent.counts()).toEqual({ drops: 0, cancels: 1 });
+    expect(connection.messages).toMatchObject([{ id: 'q', error: { message: 'enough' } }]);
+    expect([client.streamEnds, client.session.hasReplay, client.session.inFlight]).toEqual([1, false, 0]);
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { childEnvironment } from '../../../../../../actors/mcp/links/stdio/child-env.ts';
+
+const gatewayEnv = {
+  PATH: '/bin',
+  HOME: '/home/me',
+  LC_ALL: 'C',
+  LC_TIME: 'de_DE',
+  https_proxy: 'http://proxy',
+  NODE_EXTRA_CA_CERTS: '/ca.pem',
+  GATEWAY_API_KEY: 'own key',
+  OTHER_TOKEN: "another server's",
+  NODE_OPTIONS: '--inspect',
+  LCX: 'no',
+  EMPTY: undefined,
+};
+
+describe('the environment of a child', () => {
+  test('is what every program needs, and nothing else', () => {
+    expect(childEnvironment({ env: {}, inherit_env: [] }, gatewayEnv, 'linux')).toEqual({
+      PATH: '/bin',
+      HOME: '/home/me',
+      LC_ALL: 'C',
+      LC_TIME: 'de_DE',
+      https_proxy: 'http://proxy',
+      NODE_EXTRA_CA_CERTS: '/ca.pem',
+    });
+  });
+
+  test('holds the names passed on, and what its entry says is stronger', () => {
+    const env = childEnvironment(
+      { env: { PATH: '/own', TOKEN: 't' }, inherit_env: ['OTHER_TOKEN', 'EMPTY', 'MISSING'] },
+      gatewayEnv,
+      'linux',
+    );
+    expect(env).toMatchObject({ PATH: '/own', TOKEN: 't', OTHER_TOKEN: "another server's" });
+    expect(Object.keys(env)).not.toContain('EMPTY');
+    expect(Object.keys(env)).not.toContain('MISSING');
+    expect(Object.keys(env)).not.toContain('GATEWAY_API_KEY');
+  });
+
+  test('is the whole of ours with inherit_env true', () => {
+    const { EMPTY: _, ...all } = gatewayEnv;
+    expect(childEnvironment({ env: { A: 'b' }, inherit_env: true }, gatewayEnv, 'linux')).toEqual({
+      ...all,
+      A: 'b',
+    });
+  });
+
+  test('holds on Windows what Windows needs, whatever the case of the names', () => {
+    const env = { Path: 'C:\\bin', SYSTEMROOT: 'C:\\Windows', Secret: 'x' };
+    expect(childEnvironment({ env: { PATH: 'D:\\' }, inherit_env: [] }, env, 'win32')).toEqual({
+      PATH: 'D:\\',
+      SYSTEMROOT: 'C:\\Windows',
+    });
+    expect(childEnvironment({ env: {}, inherit_env: [] }, env, 'linux')).toEqual({});
+  });
+});

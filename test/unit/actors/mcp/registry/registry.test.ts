@@ -1,0 +1,112 @@
+// A registry that is asked over HTTP: pages, names as one segment, and why there is no answer.
+
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { Registry, RegistryError } from '../../../../../actors/mcp/registry/registry.ts';
+import { type FakeRegistry, startFakeRegistry } from '../../../../fixtures/registry/fake-registry.ts';
+
+async function withRegistry(
+  use: (registry: Registry, fake: FakeRegistry) => Promise<void>,
+  timeoutMs = 20_000,
+): Promise<void> {
+  const fake = await startFakeRegistry();
+  try {
+    await use(new Registry(`${fake.url}/`, timeoutMs), fake);
+  } finally {
+    await fake.stop();
+  }
+}
+
+describe('a search', () => {
+  test('reads as many pages as it needs, and shows each server once, without those that are deleted', async () => {
+    await withRegistry(async (registry, fake) => {
+      const all = await registry.search(undefined, 100);
+      expect(all.isCut).toBe(false);
+      expect(all.entries.map(({ name, version }) => `${name} ${version}`)).toEqual([
+        'io.example.tools/everything 2.0.0',
+        'io.example.tools/filesystem 1.0.2',
+        'io.example.people/weather 0.5.0',
+        'com.example/analytics 3.0.0',
+        'io.example.people/old-weather 0.9.5',
+        'io.example.people/bundled 1.0.0',
+        'io.example.people/database-manager 3.1.0',
+        'com.example/on-its-own-host 1.0.0',
+        'io.example.people/other-kinds 0.4.0-beta',
+      ]);
+      expect(fake.asked.length).toBeGreaterThan(2);
+      expect(await registry.search(undefined, 1)).toMatchObject({ entries: [{}], isCut: true });
+    });
+  });
+
+  test('ends when a cursor comes again', async () => {
+    await withRegistry(async (registry, fake) => {
+      const page = JSON.stringify({ servers: [], metadata: { nextCursor: 'round' } });
+      fake.answerWith((response) => response.end(page));
+      expect(await registry.search('x', 10)).toEqual({ entries: [], isCut: false });
+      expect(fake.asked).toHaveLength(2);
+    });
+  });
+});
+
+test('the name of a server is one segment; its address may be given with the version of the API', async () => {
+  await withRegistry(async (_, fake) => {
+    const registry = new Registry(`${fake.url}/v0.1`);
+    expect(await registry.entry('io.example.people/weather')).toMatchObject({
+      version: '0.5.0',
+      status: 'active',
+    });
+    expect(await registry.entry('io.example.people/weather', '0.4.0')).toMatchObject({ version: '0.4.0' });
+    expect(await registry.deleted('io.example.people/gone')).toMatchObject({ status: 'deleted' });
+    const absent = await registry.entry('io.example.people/none').catch((error) => error);
+    expect([absent instanceof RegistryError, absent.isAbsent]).toEqual([true, true]);
+    expect(fake.asked[0]).toBe('/registry/v0.1/servers/io.example.people%2Fweather/versions/latest');
+  });
+});
+
+test.each([
+  ['..', 'latest'],
+  ['.', 'latest'],
+  ['', 'latest'],
+  ['io.example.people/weather', '..'],
+])('%j in version %j leads to no other path: nothing is sent', async (name, version) => {
+  await withRegistry(async (registry, fake) => {
+    const absent = await registry.entry(name, version).catch((error) => error);
+    expect([absent instanceof RegistryError, absent.isAbsent]).toEqual([true, true]);
+    expect(await registry.deleted(name, version)).toBeUndefined();
+    expect(fake.asked).toEqual([]);
+  });
+});
+
+const answers: readonly [string, (response: ServerResponse) => void, RegExp][] = [
+  ['a page of something else', (response) => response.end('<html>'), /is no registry of servers \(v0\.1\)/],
+  ['JSON of something else', (response) => response.end('{"servers": 1}'), /is no registry of servers/],
+  ['a refusal', (response) => response.writeHead(503).end(), /answered 503/],
+  ['too many requests', (response) => response.writeHead(429).end(), /takes no more requests for now/],
+  [
+    'the address of another host',
+    (response) => response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
+    /another host.*give its own address/,
+  ],
+  ['half an answer', (response) => response.write('{', () => response.destroy()), /was lost/],
+  ['more than is read', (response) => response.end(`"${'x'.repeat(9_000_000)}"`), /more than 8388608 bytes/],
+];
+
+test.each(answers)('%s is told in plain words', async (_, answer, words) => {
+  await withRegistry(async (registry, fake) => {
+    fake.answerWith(answer);
+    const error = await registry.search('x', 10).catch((each) => each);
+    expect(error).toBeInstanceOf(RegistryError);
+    expect(error.message).toMatch(words);
+  });
+});
+
+test('a registry that says nothing is not waited for without end', async () => {
+  await withRegistry(async (registry, fake) => {
+    fake.answerWith(() => {});
+    await expect(registry.search('x', 10)).rejects.toThrow(/gave no answer within 300 ms/);
+  }, 300);
+});
+
+test('an address that is none is refused', () => {
+  expect(() => new Registry('ftp://example.com')).toThrow(RegistryError);
+});

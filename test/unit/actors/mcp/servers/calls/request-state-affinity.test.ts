@@ -1,0 +1,80 @@
+// Where a state is at home: remembered by the state alone, few and not for ever.
+
+import { expect, test } from 'vitest';
+import { readClientMessage, readServerMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
+import {
+  AFFINITY_MS,
+  MAX_STATES,
+  RequestStateAffinity,
+} from '../../../../../../actors/mcp/servers/calls/request-state-affinity.ts';
+import type { PoolMember } from '../../../../../../actors/mcp/servers/pool/pool-member.ts';
+
+const [one, two] = [{} as PoolMember, {} as PoolMember];
+const answer = (rawResult: string) => readServerMessage(Buffer.from(`{"id":1,"result":${rawResult}}`));
+const asking = (rawState: string) => answer(`{"resultType":"input_required","requestState":${rawState}}`);
+const retry = (rawState: string) =>
+  readClientMessage(
+    Buffer.from(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"requestState":${rawState}}}`),
+  );
+
+test('a state leads to where it came from, however it is spelt, and as often as it comes', () => {
+  const homes = new RequestStateAffinity();
+  homes.note(asking('"é\\u0041\\n"'), one);
+  homes.note(asking('"other"'), two);
+  for (let time = 0; time < 2; time += 1) {
+    expect(homes.find(retry('"\\u00e9A\\u000a"'))).toBe(one);
+    expect(homes.find(retry('"other"'))).toBe(two);
+  }
+  expect(homes.find(retry('"\\u00e9A"'))).toBeUndefined();
+  homes.note(asking('"other"'), one);
+  expect(homes.find(retry('"other"'))).toBe(one);
+});
+
+test('what is no state is not remembered', () => {
+  const homes = new RequestStateAffinity();
+  for (const raw of ['{}', '{"requestState":7}', '{"deep":{"requestState":"x"}}', '[]', '"requestState"'])
+    homes.note(answer(raw), one);
+  homes.note(readServerMessage(Buffer.from('{"id":1,"error":{"code":1,"requestState":"x"}}')), one);
+  expect(homes.size).toBe(0);
+  expect(homes.find(retry('7'))).toBeUndefined();
+  expect(homes.find(retry('"x"'))).toBeUndefined();
+});
+
+test('a state is awaited until it comes back for the first time, or is too old', () => {
+  let now = 0;
+  const homes = new RequestStateAffinity(() => now);
+  const awaited = () => [homes.isAwaited(one), homes.isAwaited(two)];
+  homes.note(asking('"a"'), one);
+  homes.note(asking('"b"'), one);
+  expect(awaited()).toEqual([true, false]);
+  homes.find(retry('"a"'));
+  homes.find(retry('"unknown"'));
+  expect(awaited()).toEqual([true, false]);
+  homes.find(retry('"b"'));
+  expect(awaited()).toEqual([false, false]);
+  homes.note(asking('"c"'), two);
+  expect(awaited()).toEqual([false, true]);
+  now = AFFINITY_MS + 1;
+  expect(awaited()).toEqual([false, false]);
+});
+
+test('a state is forgotten in time, and the oldest when there are too many (RS1)', () => {
+  let now = 0;
+  const homes = new RequestStateAffinity(() => now);
+  homes.note(asking('"first"'), one);
+  now = AFFINITY_MS;
+  expect(homes.find(retry('"first"'))).toBe(one);
+  now += 1;
+  expect(homes.find(retry('"first"'))).toBeUndefined();
+  homes.note(asking('"second"'), one);
+  expect(homes.size).toBe(1);
+  for (let n = 0; n < MAX_STATES - 1; n += 1) homes.note(asking(`"state ${n}"`), two);
+  expect(homes.find(retry('"second"'))).toBe(one);
+  // Noted again it is the youngest.
+  homes.note(asking('"second"'), one);
+  homes.note(asking('"one more"'), two);
+  expect(homes.size).toBe(MAX_STATES);
+  expect(homes.find(retry('"second"'))).toBe(one);
+  expect(homes.find(retry('"state 0"'))).toBeUndefined();
+  expect(homes.find(retry('"state 1"'))).toBe(two);
+});

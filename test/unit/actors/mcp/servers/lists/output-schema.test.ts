@@ -1,0 +1,50 @@
+// Result schemas that clients on SDK v1 compile, and schemas that make them reject a list.
+
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import { describe, expect, test } from 'vitest';
+import { isCompilable } from '../../../../../../actors/mcp/servers/lists/output-schema.ts';
+
+function compiles(schema: object): boolean {
+  try {
+    new AjvJsonSchemaValidator().getValidator(schema);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const withProperty = (property: unknown, more: object = {}) => ({
+  type: 'object',
+  properties: { a: property },
+  ...more,
+});
+
+describe('a schema of a result', () => {
+  test.each<[string, object]>([
+    ['plain', withProperty({ type: ['string', 'null'], format: 'date', default: null, examples: [] })],
+    ['with references', withProperty({ $ref: '#/$defs/a~1b' }, { $defs: { 'a/b': { enum: [1] } } })],
+    ['that holds itself', withProperty({ type: 'array', items: { $ref: '#' } })],
+    ['of TypeScript', withProperty({ anyOf: [{ const: 1 }, { not: {} }] }, { additionalProperties: false })],
+    ['with patterns', withProperty({ pattern: '^\\p{L}+$' }, { patternProperties: { '^x-': true } })],
+    [
+      'with unknown keywords',
+      withProperty({ type: 'number', 'x-unit': [5], title: 't' }, { $schema: 'http://a' }),
+    ],
+  ])('%s is compiled by both', (_, schema) => {
+    expect([compiles(schema), isCompilable(schema)]).toEqual([true, true]);
+  });
+
+  test.each<[string, object]>([
+    ['an unknown type', withProperty({ type: 'strin' })],
+    ['a reference to nothing', withProperty({ $ref: '#/$defs/a' })],
+    ['a reference to another document', withProperty({ $ref: 'https://example.com/a' })],
+    ['an invalid pattern', withProperty({ type: 'string', pattern: '(?<!' })],
+    ['a null schema', withProperty({ items: null })],
+    ['draft 4', withProperty({ type: 'number', minimum: 1, exclusiveMinimum: true })],
+    ['an identifier of draft 4', withProperty({ type: 'string', id: 'a' })],
+    ['a list that is none', withProperty({ anyOf: { a: {} } })],
+    ['nullable without a type', withProperty({ nullable: true })],
+  ])('with %s is refused by both', (_, schema) => {
+    expect([compiles(schema), isCompilable(schema)]).toEqual([false, false]);
+  });
+});

@@ -1,0 +1,656 @@
+// One managed server over fake links: what its calls live through when links die, hang, or say strange things.
+
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  ConnectionLostError,
+  OverloadedError,
+  SessionExpiredError,
+} from '../../../../../actors/base/errors/errors.ts';
+import { type Log, silentLog } from '../../../../../actors/base/errors/log.ts';
+import { deadLettersOf } from '../../../../../actors/base/supervision/dead-letters.ts';
+import { subscribeResource } from '../../../../../actors/mcp/clients/sessions/resource-subscription.ts';
+import type { ServerEntry } from '../../../../../config/catalog/catalog-schema.ts';
+import type { FakeLink, FakeServer } from '../../../../fixtures/server/fake-link.ts';
+import { FakeManaged, FakeOwner, settle } from '../../../../fixtures/server/fake-server.ts';
+
+const open: FakeManaged[] = [];
+afterEach(() => {
+  vi.useRealTimers();
+  for (const managed of open.splice(0)) managed.end();
+});
+
+function make(
+  entry: Partial<ServerEntry> = {},
+  fake: FakeServer = {},
+  graceMs = 0,
+  log: Log = silentLog,
+): FakeManaged {
+  const managed = new FakeManaged(entry, fake, graceMs, log);
+  open.push(managed);
+  return managed;
+}
+
+const pool = { max: 1, in_flight: 256, waiting: 256 };
+
+describe('a client that has left', () => {
+  const modern = { era: 'modern' } as const;
+  const discovery = { supportedVersions: ['2026-07-28'], capabilities: { resources: { subscribe: true } } };
+
+  test('while its subscription waited for the start has no connection opened for it', async () => {
+    const managed = make({ ...modern, isolation: 'session', pool: { ...pool, max: 2 } });
+    const owner = new FakeOwner('left');
+    const watched = subscribeResource(managed.server, owner, 'a://1');
+    await settle();
+    expect([managed.links.length, managed.server.handle.waiting]).toEqual([1, 1]);
+    managed.server.release(owner);
+    expect(await watched).toBe(false);
+    await settle();
+    expect(managed.links).toHaveLength(1);
+    expect(managed.link.wasClosed).toBe(true);
+    expect(managed.server.handle.waiting).toBe(0);
+    expect(managed.server.subscriptions.isEmpty).toBe(true);
+    expect(managed.server.state).toBe('stopped');
+  });
+
+  test('while the server was asked has nothing begun for it', async () => {
+    const managed = make({ ...modern, pool: { ...pool, max: 2 } });
+    const owner = Object.assign(new FakeOwner('left'), { isEnded: false });
+    const watched = subscribeResource(managed.server, owner, 'a://1');
+    await settle();
+    managed.link.answer(1, discovery);
+    await settle();
+    expect(managed.link.sent.map(({ method }) => method)).toContain('server/discover');
+    owner.isEnded = true;
+    managed.server.release(owner);
+    managed.link.answer(managed.link.sent.at(-1)?.message.id, discovery);
+    expect(await watched).toBe(false);
+    expect(managed.server.subscriptions.isEmpty).toBe(true);
+    expect(await subscribeResource(managed.server, owner, 'a://1')).toBe(false);
+    expect(managed.link.sent.filter(({ text }) => text.includes('a://1'))).toEqual([]);
+  });
+
+  test('with hundreds of others has the server asked anew once for all of them', async () => {
+    const managed = make(modern, { answers: { 'server/discover': discovery } });
+    const owners = Array.from({ length: 300 }, (_, n) => new FakeOwner(`o${n}`));
+    managed.call(undefined, '1', 'a');
+    await settle(10);
+    const listens = () => managed.link.sent.filter(({ method }) => method === 'subscriptions/listen');
+    for (const [n, owner] of owners.entries()) managed.server.subscriptions.add(`a://${n}`, owner);
+    const [first] = owners;
+    if (first === undefined) return;
+    void managed.server.listen(Object.assign(first, { era: 'modern' }));
+    await settle();
+    let synced = 0;
+    const { uris } = managed.server.subscriptions;
+    managed.server.subscriptions.uris = (isMeant) => {
+      synced += 1;
+      return uris.call(managed.server.subscriptions, isMeant);
+    };
+    for (const owner of owners) managed.server.release(owner);
+    await settle();
+    expect(listens().length).toBeGreaterThan(0);
+    expect(synced).toBe(1);
+  });
+});
+
+describe('a start', () => {
+  test('happens once for 200 calls at the same moment, and all are answered', async () => {
+    const managed = make();
+    const calls = Array.from({ length: 200 }, (_, i) => managed.call(undefined, '1', `m${i}`));
+    await settle();
+    expect(managed.links).toHaveLength(1);
+    expect(managed.server.state).toBe('running');
+    for (const { message } of managed.link.calls)
+      managed.link.answer(message.id, message.params.arguments.marker);
+    expect(calls.map(({ ear }) => ear.result)).toEqual(calls.map((_, i) => `m${i}`));
+  });
+
+  test('fails when the server dies after its introduction, in the middle of its lists', async () => {
+    const managed = make({}, { capabilities: { tools: {} } });
+    const { ear } = managed.call(undefined, '1', 'a');
+    await settle();
+    expect(managed.server.state).toBe('starting');
+    managed.link.die();
+    await settle();
+    expect(managed.server.state).toBe('failed');
+    expect(managed.server.pool.members.size).toBe(0);
+    expect(ear.ends).toBe(0);
+    managed.actor.send({ type: 'due' });
+    await settle();
+    expect(managed.links).toHaveLength(2);
+    expect(managed.server.state).toBe('starting');
+  });
+
+  test('that has failed is what a call is told that waited in vain, until the server is open', async () => {
+    const managed = make({ pool: { ...pool, in_flight: 1 } }, { isManual: true });
+    const first = managed.call(undefined, '1', 'a');
+    const second = managed.call(undefined, '2', 'b');
+    await settle();
+    managed.link.die(new ConnectionLostError('no database'));
+    await settle();
+    const told = 'while the server was being started: server fake could not be started: no database';
+    first.call.expire();
+    expect(first.ear.errors[0]?.message).toMatch(new RegExp(`${told}$`));
+    managed.actor.send({ type: 'due' });
+    await settle();
+    managed.link.introduce(1);
+    managed.call(undefined, '3', 'c');
+    const waiting = managed.call(undefined, '4', 'd');
+    await settle();
+    expect(managed.server.state).toBe('running');
+    waiting.call.expire();
+    expect(waiting.ear.errors[0]?.message).toContain('while waiting to be sent; raise');
+    expect(second.ear.ends).toBe(0);
+  });
+
+  test('that has failed is told of the server that has taken the place of a changed one', async () => {
+    const [old, changed] = [make({}, { isManual: true }), make({}, { isManual: true })];
+    const { ear, call } = old.call(undefined, '1', 'a');
+    await settle();
+    old.link.die(new ConnectionLostError('the old one'));
+    await settle();
+    old.server.handle.retire(changed.server.handle);
+    await settle();
+    changed.link.die(new ConnectionLostError('the new one'));
+    await settle();
+    call.expire();
+    expect(ear.errors[0]?.message).toMatch(/could not be started: the new one$/);
+  });
+
+  test('that has failed is told of the last of several that have taken its place', async () => {
+    const [old, changed, newest] = [0, 1, 2].map(() => make({}, { isManual: true }));
+    if (old === undefined || changed === undefined || newest === undefined)
+      throw new Error('there are three');
+    const { ear, call } = old.call(undefined, '1', 'a');
+    await settle();
+    old.server.handle.retire(changed.server.handle);
+    await settle();
+    changed.link.die(new ConnectionLostError('the one between'));
+    await settle();
+    changed.server.handle.retire(newest.server.handle);
+    await settle();
+    newest.link.die(new ConnectionLostError('the newest'));
+    await settle();
+    call.expire();
+    expect(ear.errors[0]?.message).toMatch(/could not be started: the newest$/);
+  });
+
+  test('that is slow is not told for one that had failed before the call came', async () => {
+    const managed = make({}, { isManual: true });
+    managed.call(undefined, '1', 'a');
+    await settle();
+    managed.link.die(new ConnectionLostError('no database, then'));
+    await settle();
+    await new Promise((done) => setTimeout(done, 2));
+    const { ear, call } = managed.call(undefined, '2', 'b');
+    managed.actor.send({ type: 'due' });
+    await settle();
+    call.expire();
+    expect(ear.errors[0]?.message).toContain('while waiting to be sent; raise');
+  });
+
+  const installing = 'may still be installing: run it once by hand, and check the network';
+  const raise = 'raise start_timeout_seconds if it needs longer';
+  test.each([
+    ['in a silent installer names the installer', 'npx', 0, [], `npx ${installing}; ${raise}`],
+    ['in one named by its path names it too', '/opt/bin/uvx', 0, [], `uvx ${installing}; ${raise}`],
+    ['and says something is told with that', 'npx', 0, ['a', 'b'], `its last line on stderr: b; ${raise}`],
+    ['in any other program wants more time', 'snpx', 0, [], raise],
+    [
+      'counts one line of noise as one',
+      'npx',
+      1,
+      [],
+      'it wrote 1 line to stdout that is no MCP message, so is it an MCP server?',
+    ],
+    [
+      'counts the lines of more noise',
+      'sh',
+      2,
+      [],
+      'it wrote 2 lines to stdout that are no MCP messages, so is it an MCP server?',
+    ],
+  ] as const)('that takes too long %s', async (_, command, noiseLines, stderrTail, advice) => {
+    const says = { noiseLines, stderrTail };
+    const onSent = (link: FakeLink) => void Object.assign(link, says);
+    const managed = make({ command, start_timeout_seconds: 0.01 }, { isManual: true, onSent });
+    await expect(managed.server.start()).rejects.toMatchObject({
+      code: 'ERR_START_TIMEOUT',
+      message: `server fake did not finish initialize within 0.01 s; ${advice}`,
+    });
+  });
+
+  test('that a session began is given to the next who waits when that session ends (SS1)', async () => {
+    const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { isManual: true });
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    const hers = managed.call(anna, '1', 'anna');
+    const his = managed.call(ben, '1', 'ben');
+    hers.call.cancel();
+    managed.server.release(anna);
+    await settle();
+    expect(managed.links.map(({ isOver }) => isOver)).toEqual([true, false]);
+    managed.link.introduce(1);
+    await settle();
+    managed.link.answer(managed.link.calls[0]?.message.id, 'ben');
+    expect(his.ear.result).toBe('ben');
+  });
+
+  test('that a session began is given up with it when nobody else waits', async () => {
+    const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { isManual: true });
+    const anna = new FakeOwner('anna');
+    managed.call(anna, '1', 'anna').call.cancel();
+    managed.server.release(anna);
+    await settle();
+    expect(managed.server.state).toBe('stopped');
+    expect(managed.link.isOver).toBe(true);
+    managed.call(new FakeOwner('ben'), '1', 'ben');
+    expect(managed.server.state).toBe('starting');
+  });
+
+  test('that is stopped by hand tells whoever started it by hand', async () => {
+    const managed = make({}, { isManual: true });
+    const started = managed.server.start();
+    const stopped = managed.server.stop();
+    await expect(started).rejects.toThrow('was stopped while it was starting');
+    await stopped;
+  });
+});
+
+describe('the death of the last connection', () => {
+  test('is a failure of the server although calls wait: only the supervisor says when it is tried again', async () => {
+    const managed = make({ pool: { ...pool, in_flight: 1 } });
+    const first = managed.call(undefined, '1', 'a');
+    const second = managed.call(undefined, '2', 'b');
+    await settle();
+    managed.link.die();
+    await settle();
+    expect(first.ear.errors[0]).toBeInstanceOf(ConnectionLostError);
+    expect(managed.server.state).toBe('failed');
+    expect(managed.links).toHaveLength(1);
+    expect(second.ear.ends).toBe(0);
+    managed.actor.send({ type: 'due' });
+    await settle();
+    expect(managed.links).toHaveLength(2);
+    expect(managed.link.calls.map(({ message }) => message.params.arguments.marker)).toEqual(['b']);
+  });
+});
+
+describe('a server that does not answer its health pings', () => {
+  const health = { interval_seconds: 0.01, timeout_seconds: 0.01, failures: 2 };
+
+  test('is said to have failed for that: to the call, in its record and its log, and when it is parked', async () => {
+    const warnings: unknown[] = [];
+    const managed = make({ health }, {}, 0, { ...silentLog, warn: (fields) => warnings.push(fields) });
+    const { ear } = managed.call(undefined, '1', 'a');
+    await vi.waitFor(() => expect(managed.server.state).toBe('failed'), 10_000);
+    const reason = 'server fake did not answer 2 health pings in a row and was ended';
+    expect(ear.errors[0]?.message).toBe(reason);
+    expect(managed.server.lastError?.message).toBe(reason);
+    const told = { server: 'fake', code: 'ERR_CONNECTION_LOST', reason };
+    expect(warnings).toEqual([told, told]);
+    managed.actor.send({ type: 'park', until: Date.now() + 60_000 });
+    expect(managed.call(undefined, '2', 'b').ear.errors[0]?.message).toContain(`: ${reason}`);
+  });
+});
+
+describe('a call that was certainly not carried out', () => {
+  test('is sent once more on the same live link, and no third time', async () => {
+    const managed = make();
+    const { ear } = managed.call(undefined, '7', 'a');
+    await settle();
+    managed.link.undelivered(managed.link.calls[0]?.message.id, new ConnectionLostError('x'), false);
+    await settle();
+    expect(managed.link.calls).toHaveLength(2);
+    managed.link.undelivered(managed.link.calls[1]?.message.id, new ConnectionLostError('y'), false);
+    await settle();
+    expect(managed.link.calls).toHaveLength(2);
+    expect(ear.errors.map(({ message }) => message)).toEqual(['y']);
+  });
+
+  test('is never sent again when it may have been', async () => {
+    const managed = make();
+    const { ear } = managed.call(undefined, '7', 'a');
+    await settle();
+    managed.link.undelivered(managed.link.calls[0]?.message.id, new ConnectionLostError('x'), true);
+    await settle();
+    expect(managed.link.calls).toHaveLength(1);
+    expect(ear.errors.map(({ message }) => message)).toEqual(['x']);
+  });
+});
+
+describe('calls that wait for a place of their own', () => {
+  test('are refused by the thousand when there is none, and the server lives on', async () => {
+    const managed = make(
+      { isolation: 'session', pool: { max: 1, in_flight: 256, waiting: 10_000 } },
+      { isManual: true },
+    );
+    const calls = Array.from({ length: 5000 }, (_, i) => managed.call(new FakeOwner(`o${i}`), '1', `m${i}`));
+    managed.link.introduce(1);
+    await settle();
+    expect(managed.server.state).toBe('running');
+    expect(calls.filter(({ ear }) => ear.errors[0]?.code === 'ERR_UNAVAILABLE')).toHaveLength(4999);
+    expect(managed.link.calls).toHaveLength(1);
+  });
+
+  test('end together when it cannot be opened: none of them has it tried once more (CQ2, OB1)', async () => {
+    const managed = make({ isolation: 'session', pool: { ...pool, max: 5 } }, { isManual: true });
+    managed.call(new FakeOwner('anna'), '1', 'a');
+    managed.link.introduce(1);
+    await settle();
+    const ben = new FakeOwner('ben');
+    const his = [managed.call(ben, '1', 'b'), managed.call(ben, '2', 'c')];
+    managed.link.die();
+    await settle();
+    expect(his.map(({ ear }) => ear.errors[0]?.code)).toEqual(['ERR_START_FAILED', 'ERR_START_FAILED']);
+    expect(managed.links).toHaveLength(2);
+  });
+});
+
+describe('a remote session that was forgotten', () => {
+  test('is begun anew once for all calls, which are sent again (OS2)', async () => {
+    const managed = make({ runtime: 'http' });
+    const calls = Array.from({ length: 5 }, (_, i) => managed.call(undefined, '1', `m${i}`));
+    await settle();
+    const gone = new SessionExpiredError('404');
+    const [link] = managed.links;
+    for (const { message } of link?.calls ?? []) link?.undelivered(message.id, gone, false);
+    link?.die(gone);
+    await settle();
+    expect(managed.links).toHaveLength(2);
+    expect(managed.server.state).toBe('running');
+    for (const { message } of managed.link.calls)
+      managed.link.answer(message.id, message.params.arguments.marker);
+    expect(calls.map(({ ear }) => ear.result)).toEqual(calls.map((_, i) => `m${i}`));
+  });
+});
+
+describe('bounds (A8)', () => {
+  test('hold for each session under session isolation: what one uses up, no other lacks (A6)', async () => {
+    const managed = make({ isolation: 'session', pool: { max: 4, in_flight: 1, waiting: 1 } });
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    managed.call(anna, '1', 'in flight');
+    await settle();
+    managed.call(anna, '2', 'waits');
+    const refused = managed.call(anna, '3', 'one too many');
+    expect(refused.ear.errors[0]).toBeInstanceOf(OverloadedError);
+    const bens = managed.call(ben, '1', 'ben');
+    await settle();
+    managed.link.answer(managed.link.calls[0]?.message.id, 'ok');
+    expect(bens.ear.result).toBe('ok');
+  });
+
+  test('one call more than in flight and waiting together is refused at once', async () => {
+    const managed = make({ pool: { max: 1, in_flight: 2, waiting: 3 } });
+    const calls = Array.from({ length: 3 }, () => managed.call(undefined, '1', 'a'));
+    await settle();
+    calls.push(managed.call(undefined, '1', 'a'), managed.call(undefined, '1', 'a'));
+    expect(managed.server.handle).toMatchObject({ inFlight: 2, waiting: 3 });
+    const refused = managed.call(undefined, '1', 'a');
+    expect(refused.ear.errors.map(({ code }) => code)).toEqual(['ERR_OVERLOADED']);
+    expect(managed.link.calls).toHaveLength(2);
+    managed.link.answer(managed.link.calls[0]?.message.id, 1);
+    expect(managed.link.calls).toHaveLength(3);
+    expect(managed.server.handle).toMatchObject({ inFlight: 2, waiting: 2 });
+    expect(calls.filter(({ ear }) => ear.ends > 0)).toHaveLength(1);
+  });
+});
+
+describe('session isolation', () => {
+  const isolated: Partial<ServerEntry> = { isolation: 'session', pool: { max: 2, in_flight: 9, waiting: 9 } };
+
+  test('a crash ends one session only and leaves the server running (A6, P4)', async () => {
+    const managed = make(isolated);
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    const hers = managed.call(anna, '1', 'anna');
+    const his = managed.call(ben, '1', 'ben');
+    await settle();
+    expect(managed.links).toHaveLength(2);
+    managed.links[0]?.die();
+    await settle();
+    expect(hers.ear.errors[0]).toBeInstanceOf(ConnectionLostError);
+    expect(anna.partings).toEqual(['crashed']);
+    expect([ben.partings, his.ear.ends, managed.server.state]).toEqual([[], 0, 'running']);
+  });
+
+  test('a full pool ends the session idle longest; with none idle the newcomer gets a clear refusal (P6)', async () => {
+    const managed = make(isolated);
+    const [anna, ben, carl] = [new FakeOwner('anna'), new FakeOwner('ben'), new FakeOwner('carl')];
+    managed.call(anna, '1', 'anna');
+    await settle();
+    managed.call(ben, '1', 'ben');
+    await settle();
+    const refused = managed.call(carl, '1', 'carl');
+    expect(refused.ear.errors[0]).toMatchObject({ code: 'ERR_UNAVAILABLE', retryAfterSeconds: 1 });
+    for (const link of managed.links) link.answer(link.calls[0]?.message.id, 'done');
+    anna.hasOpenStream = true;
+    managed.call(carl, '1', 'carl');
+    await settle();
+    expect([anna.partings, ben.partings]).toEqual([[], ['evicted']]);
+    expect(managed.links[1]?.wasClosed).toBe(true);
+    expect(managed.server.pool.members.size).toBe(2);
+  });
+
+  test('a question goes to its own session; from a shared server it is refused and reaches nobody (OC1, OS3)', async () => {
+    const question = { jsonrpc: '2.0', id: 1, method: 'sampling/createMessage', params: {} };
+    const managed = make(isolated);
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    managed.call(anna, '1', 'anna');
+    managed.call(ben, '1', 'ben');
+    await settle();
+    managed.links[1]?.say(question);
+    expect([anna.heard.length, ben.heard.length]).toEqual([0, 1]);
+
+    const shared = make();
+    const one = new FakeOwner('one');
+    shared.call(one, '1', 'one');
+    await settle();
+    shared.link.say(question);
+    shared.link.say({ ...question, id: 2 }, shared.link.calls[0]?.message.id);
+    expect(one.heard).toEqual([]);
+    const refusals = shared.link.sent.filter(({ message }) => message.error !== undefined);
+    expect(refusals.map(({ message }) => [message.id, message.error.code])).toEqual([
+      [1, -32601],
+      [2, -32601],
+    ]);
+  });
+});
+
+describe('a stop by hand', () => {
+  test('speaks of a call to those only who had one that was not answered', async () => {
+    const managed = make({ isolation: 'session', pool: { max: 2, in_flight: 9, waiting: 9 } });
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    const reasons: string[] = [];
+    for (const owner of [anna, ben])
+      owner.onConnectionEnd = (_server, _why, { message }) => void reasons.push(message);
+    managed.call(anna, '1', 'anna');
+    await settle();
+    managed.link.answer(managed.link.calls[0]?.message.id, 'done');
+    const his = managed.call(ben, '1', 'ben');
+    await settle();
+    await managed.server.stop();
+    const cut = 'server fake was stopped before the call was answered; it starts again on the next call';
+    expect(reasons).toEqual(['server fake was stopped; it starts again on the next call', cut]);
+    expect(his.ear.errors.map(({ message }) => message)).toEqual([cut]);
+  });
+});
+
+describe('what a shared server says', () => {
+  const notice = (method: string, params: object) => ({ jsonrpc: '2.0', method, params });
+
+  test('goes to whom it is for: the linked call, the subscribers, or those who listen or wait; else to nobody', async () => {
+    const managed = make();
+    const [anna, ben, carl] = [new FakeOwner('anna'), new FakeOwner('ben'), new FakeOwner('carl')];
+    managed.call(anna, '1', 'anna');
+    managed.call(ben, '1', 'ben');
+    await settle();
+    const counts = () => [anna, ben, carl].map(({ heard }) => heard.splice(0).length);
+    const { link } = managed;
+    const message = notice('notifications/message', { level: 'info', data: 1 });
+    link.say(message, link.calls[1]?.message.id);
+    expect(counts()).toEqual([0, 1, 0]);
+    link.say(message);
+    expect(counts()).toEqual([1, 1, 0]);
+    managed.server.subscriptions.setLevel(carl, 'info');
+    managed.server.subscriptions.setLevel(ben, 'error');
+    link.say(message);
+    expect(counts()).toEqual([1, 0, 1]);
+    managed.server.subscriptions.add('x://1', carl);
+    link.say(notice('notifications/resources/updated', { uri: 'x://1' }));
+    link.say(notice('notifications/resources/updated', { uri: 'x://2' }));
+    expect(counts()).toEqual([0, 0, 1]);
+    link.say(notice('notifications/anything', {}));
+    link.say(notice('notifications/cancelled', { requestId: 1 }));
+    expect(counts()).toEqual([0, 0, 0]);
+  });
+
+  test('about changed lists is fetched once for many notices, and then announced', async () => {
+    const managed = make(
+      {},
+      { capabilities: { tools: {} }, answers: { 'tools/list': { tools: [{ name: 't' }] } } },
+    );
+    managed.call(undefined, '1', 'a');
+    await settle();
+    for (let i = 0; i < 50; i += 1) managed.link.say(notice('notifications/tools/list_changed', {}));
+    const deadline = performance.now() + 2000;
+    while (managed.announced.length === 0 && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(managed.announced).toEqual(['tools']);
+    expect(managed.link.sent.filter(({ method }) => method === 'tools/list')).toHaveLength(2);
+  });
+
+  test('about changed lists, while they are fetched, has them fetched once more afterwards and not at once', async () => {
+    const managed = make({}, { capabilities: { tools: {} } });
+    const lists = () => managed.link.sent.filter(({ method }) => method === 'tools/list');
+    const eventually = async (isSo: () => boolean) => {
+      const deadline = performance.now() + 2000;
+      while (!isSo() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(isSo()).toBe(true);
+    };
+    managed.call(undefined, '1', 'a');
+    await settle();
+    managed.link.answer(lists()[0]?.message.id, { tools: [] });
+    await settle();
+    managed.link.say(notice('notifications/tools/list_changed', {}));
+    await eventually(() => lists().length === 2);
+    for (let i = 0; i < 4; i += 1) {
+      managed.link.say(notice('notifications/tools/list_changed', {}));
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    expect(lists()).toHaveLength(2);
+    managed.link.answer(lists()[1]?.message.id, { tools: [] });
+    await eventually(() => lists().length === 3);
+  });
+
+  test('is answered when it is a ping', async () => {
+    const managed = make();
+    managed.call(undefined, '1', 'a');
+    await settle();
+    managed.link.say({ jsonrpc: '2.0', id: 'p', method: 'ping' });
+    expect(managed.link.sent.at(-1)?.message).toEqual({ jsonrpc: '2.0', id: 'p', result: {} });
+  });
+});
+
+describe('a machine that throws', () => {
+  test('shuts the gate and leaves no link; what waits is served by the next generation (A1, A5)', async () => {
+    const managed = make({}, { isManual: true });
+    const { handle } = managed.server;
+    managed.thrown = [];
+    const first = managed.call(undefined, '1', 'a');
+    handle.drain = () => {
+      Reflect.deleteProperty(handle, 'drain');
+      throw new Error('a bug');
+    };
+    managed.link.introduce(1);
+    await settle();
+    expect(managed.thrown).toHaveLength(1);
+    expect([managed.server.state, handle.isOpen, managed.link.isOver]).toEqual(['failed', false, true]);
+    const letters = deadLettersOf(managed.actor.system);
+    const before = letters.count;
+    const second = managed.call(undefined, '2', 'b');
+    await settle();
+    expect(managed.links).toHaveLength(1);
+    expect(letters.count).toBe(before + 1);
+    expect(letters.recent.at(-1)?.type).toBe('demand');
+    managed.spawn(2);
+    await settle();
+    managed.link.introduce(1);
+    await settle();
+    expect(managed.links).toHaveLength(2);
+    for (const { message } of managed.link.calls)
+      managed.link.answer(message.id, message.params.arguments.marker);
+    expect([first.ear.result, second.ear.result]).toEqual(['a', 'b']);
+  });
+});
+
+describe('a stop', () => {
+  test('ends what is in flight, and leaves no link (DP1)', async () => {
+    const managed = make();
+    const { ear } = managed.call(undefined, '1', 'a');
+    await settle();
+    await managed.server.stop();
+    expect(managed.server.state).toBe('stopped');
+    expect(managed.link.wasClosed).toBe(true);
+    expect(ear.errors.map(({ code }) => code)).toEqual(['ERR_STOPPED']);
+  });
+
+  test('does not wait for calls that wait for their clients, which are told what happened', async () => {
+    const managed = make({}, {}, 60_000);
+    const calls = ['a', 'b'].map((marker) => managed.call(undefined, '1', marker));
+    await settle();
+    for (const { call } of calls) call.suspend();
+    await managed.server.stop();
+    expect(managed.link.wasClosed).toBe(true);
+    expect(calls.map(({ ear }) => ear.errors.map(({ code }) => code))).toEqual([
+      ['ERR_STOPPED'],
+      ['ERR_STOPPED'],
+    ]);
+  }, 5000);
+
+  test('lets a call go on whose client comes back while another is under way', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const managed = make({}, {}, 60_000);
+    const [parked, working] = [managed.call(undefined, '1', 'a'), managed.call(undefined, '2', 'b')];
+    await settle();
+    parked.call.suspend();
+    const stopped = managed.server.stop();
+    parked.call.resume();
+    const [first, second] = managed.link.calls.map(({ message }) => message.id);
+    managed.link.answer(second, 'b');
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(managed.server.state).toBe('stopping');
+    managed.link.answer(first, 'a');
+    await vi.advanceTimersByTimeAsync(100);
+    await stopped;
+    expect([parked.ear.result, working.ear.result]).toEqual(['a', 'b']);
+  }, 5000);
+
+  test('of a parked server is a stop: its next call starts it again', async () => {
+    const managed = make({}, { isManual: true });
+    managed.call(undefined, '1', 'a');
+    await settle();
+    managed.link.die();
+    await settle();
+    managed.actor.send({ type: 'park', until: Date.now() + 60_000 });
+    expect(managed.call(undefined, '2', 'b').ear.errors[0]?.code).toBe('ERR_UNAVAILABLE');
+    await managed.server.stop();
+    const { ear } = managed.call(undefined, '3', 'c');
+    await settle();
+    expect(ear.ends).toBe(0);
+    expect(managed.server.state).toBe('starting');
+  });
+
+  test('of a parked server that is started by hand lets calls wait for it', async () => {
+    const managed = make({}, { isManual: true });
+    managed.call(undefined, '1', 'a');
+    await settle();
+    managed.link.die();
+    await settle();
+    managed.actor.send({ type: 'park', until: Date.now() + 60_000 });
+    const started = managed.server.start();
+    const { ear } = managed.call(undefined, '2', 'b');
+    expect(ear.ends).toBe(0);
+    managed.link.introduce(1);
+    await started;
+    expect(managed.link.calls).toHaveLength(1);
+  });
+});

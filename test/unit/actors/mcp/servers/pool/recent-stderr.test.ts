@@ -1,0 +1,92 @@
+// What a server said on stderr, while its processes come and go.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ServerEntry } from '../../../../../../config/catalog/catalog-schema.ts';
+import type { FakeServer } from '../../../../../fixtures/server/fake-link.ts';
+import { FakeManaged, FakeOwner, settle } from '../../../../../fixtures/server/fake-server.ts';
+
+const open: FakeManaged[] = [];
+afterEach(() => {
+  for (const managed of open.splice(0)) managed.end();
+});
+
+function make(entry: Partial<ServerEntry> = {}, fake: FakeServer = {}): FakeManaged {
+  const managed = new FakeManaged(entry, fake);
+  open.push(managed);
+  return managed;
+}
+
+const linesOf = ({ server }: FakeManaged) => server.pool.stderrTail;
+
+async function running(managed: FakeManaged): Promise<void> {
+  void managed.server.start();
+  await settle(10);
+  expect(managed.server.state).toBe('running');
+}
+
+describe('the last words of a server', () => {
+  test('are those of its process while that lives, and after it has crashed', async () => {
+    const managed = make();
+    await running(managed);
+    managed.link.stderrTail = ['up', 'out of memory'];
+    expect(linesOf(managed)).toEqual(['up', 'out of memory']);
+    managed.link.die();
+    await settle();
+    expect(managed.server.state).toBe('failed');
+    expect(managed.server.pool.members.size).toBe(0);
+    expect(linesOf(managed)).toEqual(['up', 'out of memory']);
+  });
+
+  test('stay while the next process has written nothing, and go with its first line for good (LW1)', async () => {
+    const managed = make();
+    await running(managed);
+    managed.link.stderrTail = ['out of memory'];
+    managed.link.die();
+    await settle();
+    await running(managed);
+    expect(linesOf(managed)).toEqual(['out of memory']);
+    managed.link.stderrTail = ['up again'];
+    expect(linesOf(managed)).toEqual(['up again']);
+    await managed.server.stop();
+    expect(linesOf(managed)).toEqual(['up again']);
+  });
+
+  test('are kept of a start that failed, and of a process that is killed', async () => {
+    const managed = make({}, { isManual: true });
+    const failed = managed.server.start();
+    await settle();
+    managed.link.stderrTail = ['no database'];
+    managed.link.die();
+    await expect(failed).rejects.toMatchObject({ code: 'ERR_START_FAILED', stderrTail: ['no database'] });
+    expect(linesOf(managed)).toEqual(['no database']);
+    managed.server.start().catch(() => {});
+    await settle();
+    managed.link.stderrTail = ['starting'];
+    managed.actor.stop();
+    await settle();
+    expect(managed.link.wasClosed).toBe(true);
+    expect(linesOf(managed)).toEqual(['starting']);
+  });
+
+  test('of one session’s process stand beside those of others that were there before (LW2)', async () => {
+    const managed = make({ isolation: 'session', pool: { max: 4, in_flight: 9, waiting: 9 } });
+    const [first, second, third] = ['one', 'two', 'three'].map((label) => new FakeOwner(label));
+    managed.call(first, '1', 'a');
+    await settle(10);
+    managed.call(second, '1', 'b');
+    await settle(10);
+    const [link, other] = managed.links;
+    if (link === undefined || other === undefined) throw new Error('two connections were to be opened');
+    link.stderrTail = ['one was here', 'one fell over'];
+    other.stderrTail = ['two was here'];
+    link.die();
+    await settle();
+    expect(linesOf(managed)).toEqual(['two was here', 'one was here', 'one fell over']);
+    managed.call(third, '1', 'c');
+    await settle(10);
+    expect(managed.links).toHaveLength(3);
+    expect(linesOf(managed)).toEqual(['two was here', 'one was here', 'one fell over']);
+    managed.link.stderrTail = ['three was here'];
+    expect(linesOf(managed)).toEqual(['two was here', 'three was here']);
+  });
+});

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { ClientsByCredential } from '../../../../../actors/platforms/accounts/clients-by-credential.ts';
+import type { RepoHostTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { repoHostTrigger } from '../../../../fixtures/automation/triggers.ts';
+
+function clients() {
+  return new ClientsByCredential<RepoHostTrigger, { readonly madeFor: string }>(
+    ({ config: { api_url, token } }) => (token === undefined ? undefined : [api_url, token]),
+    ({ name }) => ({ madeFor: name }),
+  );
+}
+
+test('triggers with one credential share a client, also one that comes in place of another', () => {
+  const { of } = clients();
+  const first = repoHostTrigger('first', { token: 't' });
+  const client = of(first);
+  expect(client).toEqual({ madeFor: 'first' });
+  expect(of(first)).toBe(client);
+  expect(of(repoHostTrigger('second', { token: 't' }))).toBe(client);
+  expect(of(repoHostTrigger('first', { token: 't' }))).toBe(client);
+});
+
+test('another credential, or the same one elsewhere, has a client of its own, and none has none', () => {
+  const { of } = clients();
+  const all = [
+    of(repoHostTrigger('a', { token: 't' })),
+    of(repoHostTrigger('b', { token: 'u' })),
+    of(repoHostTrigger('c', { token: 't', api_url: 'https://elsewhere.example' })),
+  ];
+  expect(new Set(all).size).toBe(3);
+  expect(of(repoHostTrigger('d'))).toBeUndefined();
+});
+
+test('where a credential is required it is the same client, and none is a fault that names the trigger', () => {
+  const { of, required } = clients();
+  const trigger = repoHostTrigger('first', { token: 't' });
+  expect(required(trigger)).toBe(of(trigger));
+  expect(() => required(repoHostTrigger('second'))).toThrow('trigger second has no credential');
+});
+
+test('the word for a credential is that of all triggers that have it, and says nothing of it', () => {
+  const { digestOf } = clients();
+  const first = digestOf(repoHostTrigger('first', { token: 'secret' }));
+  expect(first).toMatch(/^[0-9a-f]{16}$/);
+  expect(digestOf(repoHostTrigger('second', { token: 'secret' }))).toBe(first);
+  expect(digestOf(repoHostTrigger('first', { token: 'other' }))).not.toBe(first);
+  expect(digestOf(repoHostTrigger('first'))).toBeUndefined();
+});

@@ -1,0 +1,34 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { type BotAccount, BotAccounts } from '../../../../../actors/platforms/botmessenger/account.ts';
+import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { eventually } from '../../../../fixtures/automation/automation.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+const triggerOf = (bot_token: string, name = 'helper') =>
+  ({ name, config: { bot_token, api_root: 'https://api.telegram.org' } }) as BotMessengerTrigger;
+
+test('a bot is one for all of its triggers, also for one that comes in place of another', () => {
+  const { of } = new BotAccounts();
+  const first = triggerOf('42:secret');
+  expect(of(triggerOf('42:secret', 'other'))).toBe(of(first));
+  expect(of(triggerOf('42:renewed'))).toBe(of(first));
+  expect(of(triggerOf('43:secret'))).not.toBe(of(first));
+});
+
+test('a bot that no trigger has any more is forgotten, however many there were; one in use is not', async () => {
+  const { of } = new BotAccounts();
+  const kept = triggerOf('1:secret');
+  const account = of(kept);
+  const gone: WeakRef<BotAccount>[] = [];
+  for (let id = 2; id < 200; id += 1) gone.push(new WeakRef(of(triggerOf(`${id}:secret`))));
+  await eventually(() => {
+    collect();
+    expect(gone.filter((each) => each.deref() !== undefined)).toHaveLength(0);
+  });
+  expect(of(triggerOf('1:secret'))).toBe(account);
+  expect(of(kept)).toBe(account);
+});

@@ -1,0 +1,121 @@
+// A message in the form of the bot platform: texts as they were written, buttons, topics, and what has no form there.
+
+import { expect, test } from 'vitest';
+import type { OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
+import { menuOf } from '../../../../../actors/platforms/botmessenger/menu.ts';
+import { botCalls } from '../../../../../actors/platforms/botmessenger/message.ts';
+import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+
+const post = (more: Partial<OutboundMessage>): OutboundMessage => ({
+  target: { place: '-1001' },
+  action: { do: 'post' },
+  text: 'hello',
+  ...more,
+});
+
+test('a text is sent as it was written, to its topic and in answer to its message', () => {
+  const target = { place: '-1001234567890', thread: '42', repliesTo: '7' };
+  expect(botCalls(post({ target, text: 'a *b* <c> _d' }))).toEqual([
+    {
+      method: 'sendMessage',
+      parameters: {
+        chat_id: -1001234567890,
+        text: 'a *b* <c> _d',
+        message_thread_id: 42,
+        reply_parameters: { message_id: 7, allow_sending_without_reply: true },
+      },
+    },
+  ]);
+});
+
+test('a long text is several messages, of which the first answers and the last has the buttons', () => {
+  const card = { actions: [{ id: 'ok', title: 'Fine' }] };
+  const calls = botCalls(
+    post({ text: 'word '.repeat(2000), card, target: { place: '5', repliesTo: '7', thread: '3' } }),
+  );
+  expect(calls.length).toBe(3);
+  const texts = calls.map(({ parameters }) => String(parameters.text));
+  for (const text of texts) expect(text.length).toBeLessThanOrEqual(4096);
+  expect(texts.join(' ').replaceAll(/\s+/g, ' ').trim()).toBe('word '.repeat(2000).trim());
+  expect(calls.map(({ parameters }) => Object.keys(parameters).sort().join())).toEqual([
+    'chat_id,message_thread_id,reply_parameters,text',
+    'chat_id,message_thread_id,text',
+    'chat_id,message_thread_id,reply_markup,text',
+  ]);
+});
+
+test('a card is its title, its fields and its buttons; what can be no button stands in the text, and so does what a button has no room for', () => {
+  const card = {
+    title: 'Deploy?',
+    fields: [
+      { name: 'env', value: 'prod' },
+      { name: 'by', value: 'Ann' },
+    ],
+    actions: [
+      { id: 'yes', title: 'Yes' },
+      { id: 'é'.repeat(33), title: 'Too long', description: 'cannot be carried' },
+      { id: 'docs', title: 'Docs', url: 'https://example.com/', description: 'How it is done' },
+      { id: 'bad', title: 'Bad', url: 'ftp://example.com/' },
+    ],
+    inputs: [{ id: 'why', label: 'Why' }],
+  };
+  expect(botCalls(post({ text: '', card }))).toEqual([
+    {
+      method: 'sendMessage',
+      parameters: {
+        chat_id: -1001,
+        text: 'Deploy?\n\nenv: prod\nby: Ann\n\nWhy: …\n\n- Too long: cannot be carried\n- Docs: How it is done\n- Bad: ftp://example.com/',
+        reply_markup: {
+          inline_keyboard: [
+            [{ text: 'Yes', callback_data: 'yes' }],
+            [{ text: 'Docs', url: 'https://example.com/' }],
+          ],
+        },
+      },
+    },
+  ]);
+});
+
+test('an edit changes the message of the row it names; what does not fit follows as new messages', () => {
+  const action = { do: 'edit', of: 'outbox:e/1' } as const;
+  const calls = botCalls(
+    post({ action, text: 'word '.repeat(1000), target: { place: '5', repliesTo: '7' } }),
+  );
+  expect(calls.map(({ method, of }) => [method, of])).toEqual([
+    ['sendMessage', 'outbox:e/1'],
+    ['sendMessage', undefined],
+  ]);
+  // Where there is no such message it is posted, as any other.
+  expect(calls[0]?.parameters.reply_parameters).toBeDefined();
+  expect(calls[1]?.parameters.reply_parameters).toBeUndefined();
+});
+
+test('a reaction is one, and no emoji takes it away', () => {
+  const react = (emoji: string) => botCalls(post({ action: { do: 'react', to: '7', emoji } }))[0];
+  expect(react('👀')).toEqual({
+    method: 'setMessageReaction',
+    parameters: { chat_id: -1001, message_id: 7, reaction: [{ type: 'emoji', emoji: '👀' }] },
+  });
+  expect(react('')?.parameters.reaction).toEqual([]);
+});
+
+test('nothing is sent where there is nothing to say, and a place that is none is an error that is told', () => {
+  expect(botCalls(post({ text: '  \n' }))).toEqual([]);
+  expect(() => botCalls(post({ target: { place: 'general' } }))).toThrow(
+    '"general" is no id of a chat there',
+  );
+});
+
+test('a bot has one menu: the commands of all its triggers, each with some description', () => {
+  const trigger = (...commands: { command: string; description?: string }[]) =>
+    ({ commands }) as unknown as BotMessengerTrigger;
+  const menu = menuOf([
+    trigger({ command: 'deploy' }, { command: 'status', description: 'How it is' }),
+    trigger({ command: 'deploy', description: 'Ship it' }, { command: 'logs', description: ' ' }),
+  ]);
+  expect(menu).toEqual([
+    { command: 'deploy', description: 'Ship it' },
+    { command: 'status', description: 'How it is' },
+    { command: 'logs', description: 'logs' },
+  ]);
+});

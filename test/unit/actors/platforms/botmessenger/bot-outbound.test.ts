@@ -1,0 +1,297 @@
+// How answers of a bot leave, against the fake of its platform over real HTTP: receipts, edits, refusals in the platform's
+// words, groups that have become others (BO1), and pressed buttons that are answered (QA1, QA2).
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
+import type { Outbound, Receipt, SendContext } from '../../../../../actors/events/outbox/outbound.ts';
+import type { OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
+import { outboxRows, renderedOf } from '../../../../../actors/events/outbox/outbox-rows.ts';
+import { botMessengerAdapter } from '../../../../../actors/platforms/botmessenger/adapter.ts';
+import { BotApi } from '../../../../../actors/platforms/botmessenger/api.ts';
+import type { BotCall } from '../../../../../actors/platforms/botmessenger/message.ts';
+import { QueryAnswers } from '../../../../../actors/platforms/botmessenger/query-answers.ts';
+import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { eventually } from '../../../../fixtures/automation/automation.ts';
+import type { Bot } from '../../../../fixtures/bot-platform/bot.ts';
+import { BotError, tooManyRequests } from '../../../../fixtures/bot-platform/bot-error.ts';
+import { BotPlatform } from '../../../../fixtures/bot-platform/bot-platform.ts';
+import type { Chat } from '../../../../fixtures/bot-platform/chat.ts';
+import type { Fault } from '../../../../fixtures/bot-platform/fault.ts';
+import { buttonsOf } from '../../../../fixtures/bot-platform/methods-message.ts';
+
+let platform: BotPlatform;
+let bot: Bot;
+let chat: Chat;
+let trigger: BotMessengerTrigger;
+let outbound: Outbound<BotMessengerTrigger>;
+const receipts = new Map<string, Receipt>();
+
+beforeEach(async () => {
+  platform = await new BotPlatform().start();
+  bot = platform.addBot('a_bot');
+  chat = platform.privateChat(platform.person('Ann'), bot);
+  const config = { bot_token: bot.token, api_root: platform.url, chat_ids: [] };
+  trigger = { name: 't', type: 'BotMessenger', config } as unknown as BotMessengerTrigger;
+  const adapter = botMessengerAdapter(1_000_000);
+  if (adapter.outbound === undefined) throw new Error('the adapter sends nothing');
+  outbound = adapter.outbound;
+});
+
+afterEach(() => platform.stop());
+
+const context = (): SendContext => ({
+  signal: AbortSignal.timeout(10_000),
+  rowId: 'row',
+  madeAt: Date.now(),
+  wasTried: false,
+  receiptOf: async (id) => receipts.get(id),
+});
+
+async function send(text: string, more: Partial<OutboundMessage> = {}): Promise<Receipt | undefined> {
+  const message: OutboundMessage = {
+    target: { place: String(chat.id) },
+    action: { do: 'post' },
+    text,
+    ...more,
+  };
+  let receipt: Receipt | undefined;
+  for (const rendered of outbound.render(trigger, message)) receipt = await inItsTurn(rendered);
+  return receipt;
+}
+
+/** More than a bot has to wait between two messages, less than a platform ever asks for. */
+const MOMENT_MS = 100;
+
+/** However quick this machine is, a bot sends no more in a moment than its platform takes. */
+async function inItsTurn(rendered: object): Promise<Receipt> {
+  for (;;)
+    try {
+      return await outbound.send(trigger, rendered, context());
+    } catch (error) {
+      if (!(error instanceof DeliveryError && error.isUnasked)) throw error;
+      const { retryAfterMs = Number.POSITIVE_INFINITY } = error;
+      if (retryAfterMs > MOMENT_MS) throw error;
+      await new Promise((done) => setTimeout(done, retryAfterMs));
+    }
+}
+
+const refused = (sending: Promise<unknown>): Promise<DeliveryError> =>
+  sending.then(
+    () => Promise.reject(new Error('it was not refused')),
+    (error: DeliveryError) => error,
+  );
+
+test('what was sent has the platform’s id, by which it is edited; an edit that was made already is as good', async () => {
+  const receipt = await send('first');
+  expect(platform.saidBy(bot, chat)[0]).toMatchObject({ message_id: Number(receipt?.id), text: 'first' });
+  receipts.set('outbox:e/1', receipt!);
+  const action = { do: 'edit', of: 'outbox:e/1' } as const;
+  expect(await send('second', { action })).toEqual(receipt);
+  expect(await send('second', { action })).toEqual(receipt);
+  expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['second']);
+  await send('third', { action: { do: 'edit', of: 'outbox:none/1' } });
+  expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['second', 'third']);
+});
+
+test('a message that is edited to have no buttons any more has none', async () => {
+  const card = { actions: [{ id: 'a', title: 'A' }] };
+  receipts.set('outbox:e/1', (await send('asked', { card }))!);
+  expect(buttonsOf(platform.saidBy(bot, chat)[0]!).length).toBe(1);
+  await send('decided', { action: { do: 'edit', of: 'outbox:e/1' } });
+  expect(buttonsOf(platform.saidBy(bot, chat)[0]!)).toEqual([]);
+});
+
+test.each(['message to edit not found', "message can't be edited", 'MESSAGE_ID_INVALID'])(
+  'an edit that the platform refuses with `%s` says that the message is gone',
+  async (words) => {
+    receipts.set('outbox:e/1', { id: '77' });
+    platform.faults.plan('editMessageText', {
+      kind: 'error',
+      error: new BotError(400, `Bad Request: ${words}`),
+    });
+    const error = await refused(send('x', { action: { do: 'edit', of: 'outbox:e/1' } }));
+    expect(error).toMatchObject({
+      isFinal: true,
+      isTargetGone: true,
+      message: expect.stringContaining(words),
+    });
+    const other = new BotError(400, 'Bad Request: message is too long');
+    platform.faults.plan('editMessageText', { kind: 'error', error: other });
+    const final = await refused(send('x', { action: { do: 'edit', of: 'outbox:e/1' } }));
+    expect(final).toMatchObject({ isFinal: true, isTargetGone: false });
+  },
+);
+
+test('an edit in a group that has become another one finds nothing there, and the next attempt posts', async () => {
+  chat = platform.group('Team', bot);
+  receipts.set('outbox:e/1', (await send('first'))!);
+  const large = platform.migrate(chat, 'Large');
+  const edit = { action: { do: 'edit', of: 'outbox:e/1' } } as const;
+  expect(await refused(send('second', edit))).toMatchObject({ isTargetGone: true });
+  receipts.delete('outbox:e/1');
+  await send('second', edit);
+  expect(platform.saidBy(bot, large).map(({ text }) => text)).toEqual(['second']);
+});
+
+test('a name in an answer is written as the agent wrote it, unless the trigger wants it to notify nobody', () => {
+  const account = { platform: 'botmessenger', account: '1' };
+  const target = { place: String(chat.id) };
+  const text = (mentions: 'none' | 'allow') => {
+    const message = {
+      target,
+      action: { do: 'post' },
+      text: 'ask `@ann_b`, not a@example.org',
+      mentions,
+    } as const;
+    const [row] = outboxRows(outbound, account, trigger, message, { eventId: 'e', trace: '' });
+    return (renderedOf(row!) as BotCall).parameters.text;
+  };
+  expect(text('allow')).toBe('ask `@ann_b`, not a@example.org');
+  expect(text('none')).toBe('ask `@\u2060ann_b`, not a@example.org');
+});
+
+test('a reaction is shown, and has no receipt', async () => {
+  const message = platform.say(chat, platform.person('Bob'), 'hi');
+  const to = String(message.message_id);
+  expect(await send('', { action: { do: 'react', to, emoji: '👀' } })).toEqual({ id: '' });
+  expect(chat.messages.get(message.message_id)?.reactions).toEqual([{ type: 'emoji', emoji: '👀' }]);
+});
+
+describe('a refusal', () => {
+  test.each<[string, BotError, object]>([
+    [
+      'for good',
+      new BotError(400, 'Bad Request: chat not found'),
+      {
+        platformCode: 400,
+        isFinal: true,
+        message: '400 this can never be carried out: Bad Request: chat not found',
+      },
+    ],
+    [
+      'of a blocked bot',
+      new BotError(403, 'Forbidden: bot was blocked by the user'),
+      { platformCode: 403, isFinal: true, message: expect.stringContaining('blocked by the user') },
+    ],
+    ['of the token', new BotError(401, 'Unauthorized'), { platformCode: 401, isFinal: true }],
+    ['for too much', tooManyRequests(7), { isTooSoon: true, isFinal: false, retryAfterMs: 7_000 }],
+    ['of a fault', new BotError(500, 'Internal Server Error'), { isFinal: false, isTooSoon: false }],
+  ])('%s says so', async (_what, error, expected) => {
+    platform.faults.plan('sendMessage', { kind: 'error', error });
+    expect(await refused(send('hello'))).toMatchObject(expected);
+  });
+
+  test.each<[string, Fault]>([
+    ['a page of a proxy', { kind: 'page', status: 502 }],
+    ['a page that something else answers with 200', { kind: 'page', status: 200 }],
+    ['an answer that is lost', { kind: 'cut after' }],
+  ])('by %s leaves open whether it was carried out, and shows no token', async (_what, fault) => {
+    platform.faults.plan('sendMessage', fault);
+    const error = await refused(send('hello'));
+    expect(error).toMatchObject({ isFinal: false, isTooSoon: false, isOutcomeUnknown: true });
+    expect(error.message).not.toContain(bot.token.split(':')[1]);
+  });
+
+  test('of one chat for too much holds up no other', async () => {
+    const other = platform.group('Team', bot);
+    platform.faults.plan('sendMessage', { kind: 'error', error: tooManyRequests(30) });
+    await refused(send('one'));
+    expect(await refused(send('two'))).toMatchObject({ isTooSoon: true });
+    await send('three', { target: { place: String(other.id) } });
+    expect(platform.called('sendMessage')).toHaveLength(2);
+  });
+});
+
+test('a group that has become a supergroup is written to there, at once and from then on', async () => {
+  const group = platform.group('Team', bot);
+  const supergroup = platform.migrate(group, 'Large team');
+  const target = { place: String(group.id) };
+  await send('one', { target });
+  await send('two', { target });
+  expect(platform.saidBy(bot, supergroup).map(({ text }) => text)).toEqual(['one', 'two']);
+  expect(platform.called('sendMessage')).toHaveLength(3);
+});
+
+test('that somebody types is shown in the topic', async () => {
+  const forum = platform.forum('Forum', bot);
+  const topic = forum.addTopic();
+  await outbound.typing?.(
+    trigger,
+    { place: String(forum.id), thread: String(topic) },
+    AbortSignal.timeout(5_000),
+  );
+  expect(platform.called('sendChatAction')[0]?.values).toEqual({
+    chat_id: forum.id,
+    message_thread_id: topic,
+    action: 'typing',
+  });
+});
+
+describe('a pressed button', () => {
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+
+  test('is answered, also when the first call fails, and once where the platform has no use for it', async () => {
+    const answers = new QueryAnswers(new BotApi(trigger.config), log);
+    const message = platform.say(chat, platform.person('Ann'), 'x');
+    platform.faults.plan('answerCallbackQuery', { kind: 'page', status: 502 });
+    const id = platform.press(bot, platform.person('Ann'), message, 'go');
+    answers.answer(id);
+    await eventually(() => expect(bot.queries.get(id)?.answeredAt).toBeDefined());
+    answers.answer('4711');
+    await eventually(() => expect(platform.called('answerCallbackQuery')).toHaveLength(3));
+  });
+
+  const word = 'Sorry, only those who are named as approvers may decide.';
+  const pressed = () => {
+    const person = platform.person('Ann');
+    return platform.press(bot, person, platform.say(chat, person, 'x'), 'go');
+  };
+
+  test('shows whoever pressed what came of it, and nobody else; after that a message says it', async () => {
+    const press = pressed();
+    const tell = { do: 'tell', press, orElse: 'post' } as const;
+    await send(word, { action: tell, status: 'warning' });
+    expect(bot.queries.get(press)).toMatchObject({ answer: word, isAlert: true });
+    expect(platform.saidBy(bot, chat)).toEqual([]);
+    await send(word, { action: tell, status: 'warning' });
+    expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual([word]);
+    await send(word, { action: { ...tell, orElse: 'nothing' } });
+    expect(platform.saidBy(bot, chat)).toHaveLength(1);
+  });
+
+  test('shows the beginning of what is too long for that', async () => {
+    const press = pressed();
+    await send('x'.repeat(500), { action: { do: 'tell', press, orElse: 'post' }, status: 'success' });
+    expect(bot.queries.get(press)).toMatchObject({ answer: `${'x'.repeat(199)}…`, isAlert: false });
+  });
+
+  test('is answered by what came of it, and when that takes too long by nothing', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    try {
+      const answers = new QueryAnswers(new BotApi(trigger.config), log);
+      const [told, late] = [pressed(), pressed()];
+      answers.answerUnless(told, (id) => id === told);
+      answers.answerUnless(late, () => false);
+      await vi.advanceTimersByTimeAsync(3_000);
+      expect(platform.called('answerCallbackQuery')).toEqual([]);
+      await vi.advanceTimersByTimeAsync(2_000);
+    } finally {
+      vi.useRealTimers();
+    }
+    await eventually(() =>
+      expect(
+        platform.called('answerCallbackQuery').map(({ values }) => values.callback_query_id),
+      ).toHaveLength(1),
+    );
+  });
+
+  test('is one of few that are answered at a time', async () => {
+    const answers = new QueryAnswers(new BotApi(trigger.config), log);
+    platform.faults.plan('answerCallbackQuery', { kind: 'hang' }, { times: 100 });
+    for (let id = 0; id < 30; id += 1) answers.answer(`${id}`);
+    await eventually(() => expect(platform.called('answerCallbackQuery')).toHaveLength(8));
+    platform.faults.clear();
+    platform.cutHung();
+    await eventually(() => expect(platform.called('answerCallbackQuery').length).toBeGreaterThanOrEqual(30));
+  });
+});

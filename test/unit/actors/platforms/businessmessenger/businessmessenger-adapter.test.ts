@@ -1,0 +1,530 @@
+// What comes to a trigger of type BusinessMessenger over real sockets, from the fake of its platform.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OverloadedError } from '../../../../../actors/base/errors/errors.ts';
+import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
+import { businessMessengerAdapter } from '../../../../../actors/platforms/businessmessenger/adapter.ts';
+import type { StoredApproval } from '../../../../../actors/store/approval.ts';
+import type { BusinessMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { matched } from '../../../../../machines/matching.ts';
+import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
+import { businessMessengerTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { BusinessPlatform } from '../../../../fixtures/business-platform/business-platform.ts';
+import {
+  buttonReply,
+  listReply,
+  type Members,
+  message,
+  messagesOf,
+  notification,
+  type Person,
+  textMessage,
+} from '../../../../fixtures/business-platform/notification.ts';
+import { WebhookSender } from '../../../../fixtures/business-platform/webhook-sender.ts';
+
+const PATH = '/webhook/businessmessenger';
+const business = { phone_number_id: '100000000000001', display_phone_number: '15550001111' };
+const other = { phone_number_id: '100000000000009', display_phone_number: '15550009999' };
+const ada = { name: 'Ada', number: '15550002222' };
+const pablo = { name: 'Pablo', userId: 'US.13491208655302741918' };
+const both = { name: 'Pablo', number: '15550003333', userId: 'US.13491208655302741918' };
+
+let host: TestSourceHost;
+let adapter: Adapter<BusinessMessengerTrigger>;
+
+beforeEach(async () => {
+  host = await new TestSourceHost().start();
+  adapter = businessMessengerAdapter(26_214_400);
+});
+afterEach(() => host.stop());
+
+async function open(config: Partial<BusinessMessengerTrigger['config']> = {}, name = 'desk') {
+  const trigger = businessMessengerTrigger(name, config);
+  await adapter.open(trigger, host);
+  return trigger;
+}
+
+const sender = (appSecret = 'the app secret', verifyToken = 'prove it') =>
+  new WebhookSender({ url: host.url + PATH, appSecret, verifyToken });
+const say = (person: Person, said: Members) => sender().send(messagesOf(business, [[person, said]]));
+const last = () => adapter.read(host.event());
+
+describe('the handshake', () => {
+  const ask = async (query: string) => {
+    const response = await fetch(`${host.url}${PATH}?${query}`);
+    return {
+      status: response.status,
+      type: response.headers.get('content-type'),
+      text: await response.text(),
+    };
+  };
+
+  it('gives back the challenge as it came, for the token of any trigger of the path', async () => {
+    await open();
+    await open({ phone_number_id: other.phone_number_id, verify_token: 'prove this' }, 'shop');
+    await sender().subscribe();
+    await sender('the app secret', 'prove this').subscribe();
+    const { status, type, text } = await ask(
+      'hub.mode=subscribe&hub.verify_token=prove%20it&hub.challenge=a%2Bb%3D12%20%C3%BC',
+    );
+    expect({ status, text }).toEqual({ status: 200, text: 'a+b=12 ü' });
+    expect(type).toMatch(/^text\/plain/);
+  });
+
+  it('refuses another token, another mode, and what is no challenge', async () => {
+    await open();
+    const token = 'hub.verify_token=prove%20it';
+    expect(await ask('hub.mode=subscribe&hub.challenge=1')).toMatchObject({ status: 403 });
+    expect(await ask('hub.mode=subscribe&hub.verify_token=prove&hub.challenge=1')).toMatchObject({
+      status: 403,
+    });
+    expect(await ask(`hub.mode=unsubscribe&${token}&hub.challenge=1`)).toMatchObject({ status: 400 });
+    expect(await ask(`${token}&hub.challenge=1`)).toMatchObject({ status: 400 });
+    expect(await ask(`hub.mode=subscribe&${token}`)).toMatchObject({ status: 400 });
+    expect(await ask(`hub.mode=subscribe&${token}&hub.challenge=%3Cscript%3E`)).toMatchObject({
+      status: 400,
+    });
+    expect((await fetch(host.url + PATH, { method: 'PUT' })).status).toBe(405);
+  });
+});
+
+describe('what people decide', () => {
+  const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
+  const id = decisionActionId(approval, 'deny');
+  const mark = (emoji: string | undefined, person: Person = ada) =>
+    message(person, 'reaction', { message_id: 'wamid.asked', ...(emoji !== undefined && { emoji }) });
+
+  it('by one of our buttons stands beside the conversation, and is of the chat with its person (BME1, CHD1)', async () => {
+    await open({ allowed_numbers: ['1'] });
+    await say(both, buttonReply(both, id, 'Deny'));
+    expect(host.event().key).toMatch(/^conversation\/businessmessenger\/100000000000001\/[^/]+\/commands$/);
+    expect(last()).toMatchObject({
+      decision: { verdict: 'deny', about: { approval } },
+      names: [],
+      text: undefined,
+      user: both.userId,
+      userAliases: [both.number],
+      channel: business.phone_number_id,
+      channelAliases: [both.number, both.userId],
+      account: business.phone_number_id,
+      triggers: ['desk'],
+    });
+  });
+
+  it('is nothing by what looks like such a tap: a text, a row of a list (CHD1)', async () => {
+    await open();
+    for (const said of [textMessage(ada, id), textMessage(ada, `button:${id}`), listReply(ada, id, 'Deny')]) {
+      await say(ada, said);
+      expect(host.event().key).not.toMatch(/commands$/);
+      expect(last().decision).toBeUndefined();
+      expect(last().text).toContain(id);
+    }
+  });
+
+  it('by a mark names the message as its receipt does, only while something waits to be approved (CHD2, CHD3)', async () => {
+    await open();
+    await say(ada, mark('👍'));
+    expect(last()).toMatchObject({ unsupported: 'UnsupportedMessageType: reaction' });
+    expect(last().decision).toBeUndefined();
+    host.store.approvals = async () => [{} as StoredApproval];
+    await say(ada, mark('👍🏾'));
+    expect(host.event().key).toMatch(/\/commands$/);
+    expect(last()).toMatchObject({ decision: { verdict: 'approve', about: { message: 'wamid.asked' } } });
+    for (const none of ['😀', '', undefined]) {
+      await say(ada, mark(none));
+      expect(last().decision).toBeUndefined();
+      expect(last().unsupported).toBe('UnsupportedMessageType: reaction');
+    }
+  });
+});
+
+describe('a notification', () => {
+  it('is refused without a signature that fits, and taken with one', async () => {
+    await open();
+    const said = messagesOf(business, [[ada, textMessage(ada, 'Grüße 🦋')]]);
+    expect(await sender('another secret').send(said)).toBe(401);
+    expect(await sender().send(said, { 'x-hub-signature-256': 'sha256=00' })).toBe(401);
+    expect(await sender().send(said, { 'x-hub-signature-256': '' })).toBe(401);
+    expect(host.store.events).toEqual([]);
+    expect(await sender().send(said)).toBe(200);
+    expect(last()).toMatchObject({ platform: 'businessmessenger', triggers: ['desk'], text: 'Grüße 🦋' });
+  });
+
+  it('of text says who wrote it, where and what, and has the payload as if it had come alone (NO2)', async () => {
+    await open();
+    const said = [textMessage(ada, 'first'), textMessage(pablo, 'second')] as const;
+    await sender().send(
+      messagesOf(business, [
+        [ada, said[0]],
+        [pablo, said[1]],
+      ]),
+    );
+    expect(host.store.events.map(({ id }) => id)).toEqual(
+      said.map(({ id }) => `businessmessenger:desk/${id}`),
+    );
+    expect(adapter.read(host.event(0))).toMatchObject({
+      text: 'first',
+      user: ada.number,
+      channel: business.phone_number_id,
+      context: {
+        'message.id': said[0].id,
+        'message.type': 'text',
+        'sender.name': 'Ada',
+        'sender.number': ada.number,
+        'business.phone_number_id': business.phone_number_id,
+      },
+      payload: messagesOf(business, [[ada, said[0]]]),
+    });
+    expect(last()).toMatchObject({ text: 'second', user: pablo.userId });
+    expect(last().context).not.toHaveProperty(['sender.number']);
+  });
+
+  it('of replies reads as button:ID and list:ID', async () => {
+    await open();
+    await say(ada, buttonReply(ada, 'yes please', 'Yes'));
+    expect(last()).toMatchObject({ text: 'button:yes please', context: { 'reply.title': 'Yes' } });
+    await say(ada, listReply(ada, 'a', 'Apples'));
+    expect(last()).toMatchObject({ text: 'list:a', unsupported: undefined });
+  });
+
+  it('of other kinds is an event that nobody answers (NO1)', async () => {
+    await open();
+    const kinds: readonly Members[] = [
+      message(ada, 'image', { id: '1', mime_type: 'image/jpeg', caption: 'look' }),
+      message(ada, 'audio', { id: '1', mime_type: 'audio/ogg; codecs=opus', voice: true }),
+      message(ada, 'sticker', { id: '1', mime_type: 'image/webp', animated: false }),
+      message(ada, 'location', { address: '1 Hacker Way', latitude: 37.48, longitude: -122.15 }),
+      message(ada, 'contacts', [{ name: { formatted_name: 'Ada L' } }]),
+      message(ada, 'document', { id: '1', filename: 'a.pdf' }),
+      message(ada, 'order', { catalog_id: 'c', product_items: [] }),
+      message(ada, 'reaction', { message_id: 'wamid.1', emoji: '👍' }),
+      message(ada, 'unsupported', undefined, { errors: [{ code: 131051 }] }),
+      message(ada, 'button', { payload: 'p', text: 'From a template' }),
+      message(ada, 'interactive', { type: 'nfm_reply', nfm_reply: { name: 'flow' } }),
+      textMessage(ada, 'to all', { group_id: 'a-group' }),
+    ];
+    for (const kind of kinds) {
+      expect(await say(ada, kind)).toBe(200);
+      expect(last().unsupported).toMatch(/^UnsupportedMessageType: /);
+    }
+    expect(host.store.events).toHaveLength(kinds.length);
+  });
+
+  it('as the vendor has sent it in earnest reads so: two texts of a conversation, a status, and one from an id alone', async () => {
+    await open();
+    const metadata = { display_phone_number: '15550001111', phone_number_id: business.phone_number_id };
+    const recorded = (value: Members) => ({
+      object: 'whatsapp_business_account',
+      entry: [
+        {
+          id: '100000000000002',
+          changes: [{ value: { messaging_product: 'whatsapp', metadata, ...value }, field: 'messages' }],
+        },
+      ],
+    });
+    const contacts = [{ profile: { name: 'Test User' }, wa_id: '15550002222' }];
+    const said = (id: string, timestamp: string, body: string) =>
+      recorded({
+        contacts,
+        messages: [{ from: '15550002222', id, timestamp, text: { body }, type: 'text' }],
+      });
+    expect(await sender().send(said('wamid.FAKE_MSG_ID_001', '1772998024', 'What is Vercel?'))).toBe(200);
+    expect(last()).toMatchObject({ text: 'What is Vercel?', context: { 'sender.name': 'Test User' } });
+    expect(await sender().send(said('wamid.FAKE_MSG_ID_002', '1772998054', 'Tell me more'))).toBe(200);
+    expect(host.event(0).key).toBe(host.event(1).key);
+    const status = {
+      id: 'wamid.FAKE_MSG_SENT_001',
+      status: 'sent',
+      timestamp: '1772998034',
+      recipient_id: '15550002222',
+    };
+    expect(await sender().send(recorded({ statuses: [status] }))).toBe(200);
+    expect(host.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+    const user_id = 'US.13491208655302741918';
+    const fromId = recorded({
+      contacts: [{ profile: { name: 'Pablo M.', username: '@pablomorales' }, user_id }],
+      messages: [
+        {
+          from_user_id: user_id,
+          id: 'wamid.BSUID_1',
+          timestamp: '1772998054',
+          type: 'text',
+          text: { body: 'No phone number here' },
+        },
+      ],
+    });
+    expect(await sender().send(fromId)).toBe(200);
+    expect(last()).toMatchObject({ text: 'No phone number here', user: user_id });
+    expect(host.store.events).toHaveLength(3);
+  });
+
+  it('that holds nothing to answer is answered 200 and leads to nothing (BM1)', async () => {
+    await open();
+    const status = { id: 'wamid.9', status: 'failed', timestamp: '1', recipient_id: ada.number };
+    const errors = [{ code: 131047, title: 'Re-engagement message' }];
+    const { from: _, ...nobody } = textMessage(ada, 'x');
+    const nothing: readonly Members[] = [
+      notification(business, { statuses: [{ ...status, errors }] }),
+      notification(business, { errors: [{ code: 130429, message: 'Rate limit hit' }] }),
+      notification(business, { messages: [nobody] }),
+      notification(business, { messages: [message(ada, 'text', { text: 'no body' })] }),
+      notification(business, { messages: [{ ...textMessage(ada, 'x'), id: undefined }] }),
+      notification(business, { messages: ['no message', null, 7] }),
+      messagesOf(other, [[ada, textMessage(ada, 'of a number without a trigger')]]),
+      { object: 'whatsapp_business_account', entry: [{ changes: [{ field: 'account_update', value: {} }] }] },
+      { object: 'whatsapp_business_account', entry: [null, { changes: 'none' }] },
+    ];
+    for (const each of nothing) expect(await sender().send(each)).toBe(200);
+    expect(host.store.events).toEqual([]);
+    const warned = host.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields.code);
+    expect(warned).toEqual([131047, 130429]);
+  });
+
+  it('that is none, though it is signed, is refused', async () => {
+    await open();
+    for (const body of ['', 'no JSON', '7', '[]', '{"entry":{}}'])
+      expect(await sender().send(body), body).toBe(400);
+    expect(host.store.events).toEqual([]);
+  });
+
+  it('that comes again, in other company or another order, is known by its messages (BM2)', async () => {
+    await open();
+    const [one, two, three] = ['one', 'two', 'three'].map((text) => textMessage(ada, text)) as [
+      Members,
+      Members,
+      Members,
+    ];
+    await sender().send(messagesOf(business, [[ada, two]]));
+    await sender().send(
+      messagesOf(business, [
+        [ada, one],
+        [ada, two],
+      ]),
+    );
+    await sender().send(
+      messagesOf(business, [
+        [ada, two],
+        [ada, three],
+        [ada, one],
+      ]),
+    );
+    const texts = host.store.events.map((event) => adapter.read(event).text);
+    expect(texts).toEqual(['two', 'one', 'three']);
+  });
+
+  it('is for the triggers of its number alone, and of its secret', async () => {
+    const desk = await open();
+    const shop = await open({ phone_number_id: other.phone_number_id }, 'shop');
+    await open({ app_secret: 'of another app' }, 'a-stranger');
+    await sender().send(messagesOf(other, [[ada, textMessage(ada, 'to the shop')]]));
+    expect(last().triggers).toEqual(['shop']);
+    expect(adapter.account?.(shop)).toBe(last().account);
+    expect(adapter.account?.(desk)).not.toBe(last().account);
+    await say(ada, textMessage(ada, 'to the desk'));
+    expect(last().triggers).toEqual(['desk']);
+    expect(host.event().key).toBe(`conversation/businessmessenger/${business.phone_number_id}/${ada.number}`);
+  });
+
+  it('of many messages is accepted as one, each in its order', async () => {
+    await open();
+    const people = Array.from({ length: 100 }, (_, i) => ({ name: `P${i}`, number: `1555${1_000_000 + i}` }));
+    const said = Array.from({ length: 300 }, (_, i) => {
+      const person = people[i % people.length] as Person;
+      return [person, textMessage(person, `message ${i}`)] as const;
+    });
+    expect(await sender().send(messagesOf(business, said))).toBe(200);
+    expect(host.store.events.map((event) => adapter.read(event).text)).toEqual(
+      said.map((_, i) => `message ${i}`),
+    );
+    expect(new Set(host.store.events.map(({ key }) => key)).size).toBe(100);
+  });
+
+  it('is not acknowledged while it cannot be kept', async () => {
+    await open();
+    host.store.fault = new OverloadedError('full');
+    const said = messagesOf(business, [
+      [ada, textMessage(ada, 'a')],
+      [ada, textMessage(ada, 'b')],
+    ]);
+    expect(await sender().send(said)).toBe(503);
+    host.store.fault = undefined;
+    expect(await sender().send(said)).toBe(200);
+    expect(host.store.events.map((event) => adapter.read(event).text)).toEqual(['a', 'b']);
+  });
+});
+
+describe('a message that the platform had taken and could not deliver', () => {
+  const failed = (id: string, code: number | null = 131047) => ({
+    id,
+    status: 'failed',
+    timestamp: '1772998035',
+    recipient_id: ada.number,
+    ...(code === null ? {} : { errors: [{ code, title: 'x', error_data: { details: 'the reason' } }] }),
+  });
+  const reported = (...statuses: readonly object[]) => sender().send(notification(business, { statuses }));
+
+  /** A delivery of that row, which ends under that receipt. */
+  async function sent(id: string, receipt: string, number = business.phone_number_id): Promise<void> {
+    const key = `outbox/businessmessenger/${number}/${ada.number}`;
+    await host.store.append([{ id, key, meta: '{}', body: Buffer.from('{}'), trace: '' }]);
+    for (const { fence, event } of await host.store.claim(9, 60_000, 'outbox/'))
+      await host.store.commit([
+        { key: event.key, fence, seq: event.seq, outcome: 'done', receipt, isLast: true },
+      ]);
+  }
+
+  it('is dead, with the code, what it means and why; what was sent otherwise is not', async () => {
+    await open();
+    await open({ phone_number_id: other.phone_number_id }, 'shop');
+    await sent('one', 'wamid.1');
+    await sent('two', 'wamid.2');
+    await sent('three', 'wamid.3');
+    await sent('elsewhere', 'wamid.1', other.phone_number_id);
+    const read = { ...failed('wamid.3'), status: 'read' };
+    expect(await reported(failed('wamid.1'), read, failed('wamid.2', null))).toBe(200);
+    expect(await reported(failed('wamid.1', 131026))).toBe(200);
+    expect(await host.store.delivery('one')).toMatchObject({
+      state: 'dead',
+      note: '131047 re-engagement message required: the reason',
+    });
+    expect(await host.store.delivery('two')).toMatchObject({
+      state: 'dead',
+      note: 'not delivered: the platform does not say why',
+    });
+    for (const id of ['three', 'elsewhere'])
+      expect(await host.store.delivery(id)).toMatchObject({ state: 'done', note: undefined });
+    expect(host.lines.find(({ fields }) => fields.message === 'wamid.1')).toMatchObject({
+      level: 'warn',
+      fields: { delivery: 'one', code: 131047, trigger: 'desk' },
+    });
+  });
+
+  it('is found although the platform tells of it before its receipt is stored, which nobody waits for else (UD1)', async () => {
+    const platform = await new BusinessPlatform({
+      token: 'the token',
+      phoneNumberIds: [business.phone_number_id],
+    }).start();
+    const trigger = await open({ graph_url: platform.url });
+    let answer = () => {};
+    platform.fail({ kind: 'late', until: new Promise<void>((done) => (answer = done)) });
+    const message = { target: { place: ada.number }, action: { do: 'post' }, text: 'hello' } as const;
+    const [row] = adapter.outbound?.render(trigger, message) ?? [];
+    const receiptOf = async () => undefined;
+    const { signal } = new AbortController();
+    const context = { signal, rowId: 'one', madeAt: Date.now(), wasTried: false, receiptOf };
+    const sending = adapter.outbound?.send(trigger, row ?? ({} as never), context);
+    while (platform.sent.length === 0) await new Promise((done) => setTimeout(done, 5));
+    const id = String(platform.sent[0]?.id);
+    const status = reported(failed(id));
+    await new Promise((done) => setTimeout(done, 100));
+    answer();
+    await sent('one', (await sending)?.id ?? '');
+    expect(await status).toBe(200);
+    expect(await host.store.delivery('one')).toMatchObject({ state: 'dead' });
+    await platform.stop();
+  });
+
+  it('is not acknowledged while that cannot be kept', async () => {
+    await open();
+    await sent('one', 'wamid.1');
+    host.store.undeliver = () => Promise.reject(new OverloadedError('full'));
+    expect(await reported(failed('wamid.1'))).toBe(503);
+  });
+
+  it('fills no log, however many there are, known or not, nor does what one says (UD2)', async () => {
+    await open();
+    const ids = Array.from({ length: 60 }, (_, i) => `wamid.${i}`);
+    for (const id of ids.slice(0, 30)) await sent(id, id);
+    expect(await reported(...ids.map((id) => failed(id)))).toBe(200);
+    expect(host.lines.filter(({ level }) => level === 'warn')).toHaveLength(22);
+    expect(host.lines.slice(-2).map(({ fields }) => fields.count)).toEqual([10, 30]);
+    expect(await reported(failed('x'.repeat(100_000)))).toBe(200);
+    expect(JSON.stringify(host.lines.at(-1)?.fields).length).toBeLessThan(1_000);
+  });
+});
+
+describe('a person', () => {
+  const key = () => host.event().key.split('/').at(-1);
+
+  it('with a number and an id, or with either alone, is one conversation', async () => {
+    await open();
+    await say(both, textMessage(both, 'number and id'));
+    const name = key();
+    expect(name).toBe(both.userId);
+    await say(pablo, textMessage(pablo, 'id alone'));
+    expect(key()).toBe(name);
+    const old = { name: 'Pablo', number: both.number };
+    await say(old, textMessage(old, 'number alone'));
+    expect(key()).toBe(name);
+  });
+
+  it('of whom only the number was known first keeps that conversation, also over a restart (SA1)', async () => {
+    await open();
+    const old = { name: 'Pablo', number: both.number };
+    await say(old, textMessage(old, 'number alone'));
+    expect(key()).toBe(both.number);
+    await say(both, textMessage(both, 'number and id'));
+    expect(key()).toBe(both.number);
+    await host.stop();
+    const { store } = host;
+    host = await new TestSourceHost().start();
+    Object.defineProperty(host, 'store', { value: store });
+    adapter = businessMessengerAdapter(1_000_000);
+    await open();
+    await say(pablo, textMessage(pablo, 'id alone'));
+    expect(key()).toBe(both.number);
+  });
+
+  it('is another to another number of the business', async () => {
+    await open();
+    await open({ phone_number_id: other.phone_number_id }, 'shop');
+    await say(both, textMessage(both, 'here'));
+    const old = { name: 'Pablo', number: both.number };
+    await sender().send(messagesOf(other, [[old, textMessage(old, 'there')]]));
+    expect(host.event().key).toBe(`conversation/businessmessenger/${other.phone_number_id}/${both.number}`);
+  });
+
+  it.each([
+    [{}, [true, true, true]],
+    [{ allowed_numbers: ['15550002222'] }, [true, false, false]],
+    [{ allowed_users: ['US.13491208655302741918'] }, [false, true, true]],
+    [{ allowed_numbers: ['1555000222'], allowed_users: ['US.1'] }, [false, false, false]],
+    [{ allowed_numbers: ['15550003333'] }, [false, false, true]],
+    [{ allowed_users: ['*'] }, [true, true, true]],
+  ])('is allowed where %j says so', async (lists, expected) => {
+    const trigger = await open(lists);
+    const takers: (string | undefined)[] = [];
+    for (const person of [ada, pablo, both]) {
+      await say(person, textMessage(person, 'hello'));
+      takers.push(takerOf(trigger));
+    }
+    expect(takers).toEqual(expected.map((isAllowed) => (isAllowed ? 'desk' : undefined)));
+  });
+
+  it('whom a trigger of the number names is for it, before one for everybody (MC2)', async () => {
+    const all = await open({}, 'all');
+    const vip = await open({ allowed_numbers: [both.number] }, 'vip');
+    for (const [person, taker] of [
+      [ada, 'all'],
+      [both, 'vip'],
+    ] as const) {
+      await say(person, textMessage(person, 'hello'));
+      expect(takerOf(all, vip)).toBe(taker);
+    }
+  });
+
+  /** Which of the triggers the last message is for. */
+  function takerOf(...triggers: readonly BusinessMessengerTrigger[]): string | undefined {
+    const taking = triggers.filter((trigger) => adapter.account?.(trigger) === last().account);
+    const match = matched(taking, last(), (trigger) => adapter.filters?.(trigger));
+    return typeof match === 'string' ? undefined : match.trigger.name;
+  }
+});
+
+it('a trigger without a secret takes what comes from this machine, and from no page', async () => {
+  await open({ app_secret: '', insecure_allow_unverified: true });
+  const said = messagesOf(business, [[ada, textMessage(ada, 'hello')]]);
+  expect(await sender().send(said, { origin: 'https://example.com' })).toBe(401);
+  expect(await sender().send(said)).toBe(200);
+});

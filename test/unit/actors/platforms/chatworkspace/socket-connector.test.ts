@@ -1,0 +1,222 @@
+// The connection of an app by sockets, as its triggers see it: shared, kept, refused in the platform's words, tried again, and
+// what comes on it as events in the store. The platform is on loopback, with real HTTP and real sockets.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { chatWorkspaceAdapter } from '../../../../../actors/platforms/chatworkspace/adapter.ts';
+import { eventually } from '../../../../fixtures/automation/automation.ts';
+import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
+import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
+import type { App } from '../../../../fixtures/workspace-platform/app.ts';
+import type { AppSockets } from '../../../../fixtures/workspace-platform/app-sockets.ts';
+import { tooMany, WebError } from '../../../../fixtures/workspace-platform/web-error.ts';
+import { type Fault, WorkspacePlatform } from '../../../../fixtures/workspace-platform/workspace-platform.ts';
+
+let platform: WorkspacePlatform;
+let installed: App;
+let app: AppSockets;
+let host: TestSourceHost;
+const closing: (() => Promise<unknown>)[] = [];
+
+beforeEach(async () => {
+  platform = await new WorkspacePlatform({ redeliverMs: 200, pingMs: 100 }).start();
+  installed = platform.addApp('A0111');
+  app = platform.socketsOf(installed);
+  host = new TestSourceHost();
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  await platform.stop();
+});
+
+const adapter = chatWorkspaceAdapter(1_000_000);
+
+async function open(name = 'ops', config: object = {}) {
+  const trigger = chatWorkspaceTrigger(name, {
+    mode: 'socket',
+    app_token: installed.appToken,
+    bot_token: installed.botToken,
+    signing_secret: undefined,
+    app_id: undefined,
+    api_root: platform.apiRoot,
+    ...config,
+  });
+  const { close } = await adapter.open(trigger, host);
+  closing.push(close);
+  return close;
+}
+
+async function connected(): Promise<() => Promise<void>> {
+  const close = await open();
+  await eventually(() => expect(app.open).toHaveLength(1));
+  return close;
+}
+
+const mention = (ts: string, more: object = {}) => ({
+  api_app_id: app.id,
+  team_id: installed.team,
+  type: 'event_callback',
+  event_id: `Ev${ts}`,
+  event: {
+    type: 'app_mention',
+    user: 'UANN',
+    channel: 'C0111',
+    ts,
+    text: `<@${installed.user}> hello`,
+    ...more,
+  },
+});
+
+const refuse = (fault: Fault) => platform.fail('apps.connections.open', fault);
+const ids = () => host.store.events.map(({ id }) => id);
+
+describe('what comes', () => {
+  test('is an event once, however often and on whichever socket it comes', async () => {
+    await connected();
+    const first = app.deliver('events_api', mention('1.1'));
+    await eventually(() => expect(first.ackedAt).toBeDefined());
+    const [old] = app.open;
+    app.announceEnd('refresh_requested');
+    await eventually(() => expect(app.open).toHaveLength(2));
+    const again = [old, app.open.at(-1)].map((socket) =>
+      app.deliver('events_api', mention('1.1', { type: 'message' }), socket),
+    );
+    const other = app.deliver('slash_commands', {
+      command: '/deploy',
+      text: 'now',
+      channel_id: 'C0111',
+      user_id: 'UANN',
+      trigger_id: '1.2.3',
+    });
+    await eventually(() =>
+      expect([...again, other].every(({ ackedAt }) => ackedAt !== undefined)).toBe(true),
+    );
+    expect(ids()).toEqual(['chatworkspace:A0111/C0111/1.1', expect.stringMatching(/A0111\/command\//)]);
+    expect(JSON.parse(host.event(0).meta)).toMatchObject({ triggers: ['ops'] });
+  });
+
+  test('without anything for an agent is acknowledged and leads to nothing', async () => {
+    await connected();
+    const all = [
+      ['events_api', { type: 'app_rate_limited', team_id: installed.team, minute_rate_limited: 1 }],
+      ['events_api', undefined],
+      ['events_api', mention('2.1', { user: installed.user })],
+      ['interactive', { type: 'news' }],
+      ['workflow_step', {}],
+      ['', null],
+    ].map(([type, payload]) => app.deliver(type as string, payload));
+    await eventually(() => expect(all.every(({ ackedAt }) => ackedAt !== undefined)).toBe(true));
+    expect(ids()).toEqual([]);
+  });
+
+  test('is not acknowledged while the store is full, and is there once when it has room', async () => {
+    await connected();
+    host.store.fault = new Error('the disk is full');
+    const one = app.deliver('events_api', mention('3.1'));
+    await eventually(() => expect(one.ids.length).toBeGreaterThan(1));
+    expect(one.ackedAt).toBeUndefined();
+    host.store.fault = undefined;
+    await eventually(() => expect(one.ackedAt).toBeDefined());
+    expect(ids()).toHaveLength(1);
+  });
+});
+
+describe('the connection', () => {
+  test('is one for all triggers of the app, and is kept when they change', async () => {
+    const close = await connected();
+    const [socket] = app.open;
+    await open('second');
+    await open('ops');
+    await close();
+    const one = app.deliver('events_api', mention('4.1'));
+    await eventually(() => expect(one.ackedAt).toBeDefined());
+    expect(JSON.parse(host.event(0).meta)).toMatchObject({ triggers: ['ops', 'second'] });
+    expect(app.open).toEqual([socket]);
+    expect(platform.called('apps.connections.open')).toHaveLength(1);
+    for (const each of closing.splice(0)) await each();
+    await eventually(() => expect(app.open).toHaveLength(0));
+  });
+
+  test.each(['invalid_auth', 'not_allowed_token_type', 'account_inactive', 'link_disabled'])(
+    'that is refused with %s is the failure of its triggers, in that word',
+    async (word) => {
+      refuse({ kind: 'refuse', error: new WebError(word) });
+      await open();
+      await eventually(() => expect(host.refusals).toEqual([expect.stringContaining(word)]));
+    },
+  );
+
+  test.each([
+    ['a page with status 404', { kind: 'page', status: 404 }],
+    ['a page with status 503', { kind: 'page', status: 503 }],
+    [
+      'a word that says that the method is unknown',
+      { kind: 'refuse', error: new WebError('unknown_method') },
+    ],
+    ['nothing', { kind: 'hang' }],
+  ] as const)('is there although the question who the bot is gets %s (WSU1)', async (_, fault) => {
+    platform.fail('auth.test', fault, { times: 1_000 });
+    await open();
+    await eventually(() => expect(app.open).toHaveLength(1), 12_000);
+    const one = app.deliver('slash_commands', {
+      command: '/deploy',
+      channel_id: 'C0111',
+      user_id: 'UANN',
+      trigger_id: '1.2.3',
+    });
+    await eventually(() => expect(one.ackedAt).toBeDefined());
+    expect(ids()).toHaveLength(1);
+    expect(host.refusals).toEqual([]);
+    platform.cutHung();
+  });
+
+  test('goes on for the others where one token of a bot is refused, also after a reload that brings it (WSU2)', async () => {
+    await connected();
+    const closeRefused = await open('second', { bot_token: 'xoxb-1-2-nobody' });
+    await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
+    expect(app.open).toHaveLength(1);
+    await open('second');
+    await closeRefused();
+    await open('ops', { bot_token: 'xoxb-1-2-nobody' });
+    await eventually(() => expect(host.refusals).toHaveLength(2));
+    expect(platform.called('apps.connections.open')).toHaveLength(1);
+    expect(JSON.stringify(host.lines)).not.toContain('nobody');
+  });
+
+  test('is there for one bot from the beginning, whichever other is refused', async () => {
+    await Promise.all([open('first', { bot_token: 'xoxb-1-2-nobody' }), open('second')]);
+    await eventually(() => expect(app.open).toHaveLength(1));
+    await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
+    const one = app.deliver('events_api', mention('5.1'));
+    await eventually(() => expect(one.ackedAt).toBeDefined());
+  });
+
+  test('under the token of no bot is refused, and takes no address', async () => {
+    await open('ops', { bot_token: 'xoxb-1-2-nobody' });
+    await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
+    expect(platform.called('apps.connections.open')).toEqual([]);
+  });
+
+  test('is tried again for what passes, after the whole of the pause that the platform asks for', async () => {
+    refuse({ kind: 'refuse', error: tooMany(1) });
+    refuse({ kind: 'page', status: 502 });
+    refuse({ kind: 'refuse', error: new WebError('internal_error') });
+    await connected();
+    const times = platform.called('apps.connections.open').map(({ at }) => at);
+    expect(times).toHaveLength(4);
+    const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+    expect(pauses[0]).toBeGreaterThanOrEqual(1_000);
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(100);
+    expect(host.refusals).toEqual([]);
+  });
+
+  test('has none of its credentials in what is logged', async () => {
+    refuse({ kind: 'refuse', error: new WebError('internal_error') });
+    app.faults.push({ kind: 'refuse', status: 400 });
+    await connected();
+    const logged = JSON.stringify(host.lines);
+    expect(logged).toContain('status 400');
+    for (const secret of [installed.appToken, installed.botToken, 'ticket'])
+      expect(logged).not.toContain(secret);
+  });
+});

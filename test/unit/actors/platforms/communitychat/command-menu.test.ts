@@ -1,0 +1,211 @@
+// The commands that the platform shows: which they are, where, and when it is asked to show them.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
+import { communityChatAdapter } from '../../../../../actors/platforms/communitychat/adapter.ts';
+import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { eventually } from '../../../../fixtures/automation/automation.ts';
+import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
+import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { chatError, formError } from '../../../../fixtures/community-platform/chat-error.ts';
+import { CommunityPlatform } from '../../../../fixtures/community-platform/community-platform.ts';
+
+let host: TestSourceHost;
+let platform: CommunityPlatform;
+let adapter: Adapter<CommunityChatTrigger>;
+
+beforeEach(async () => {
+  host = await new TestSourceHost().start();
+  platform = await new CommunityPlatform().start();
+  adapter = communityChatAdapter(1_000_000);
+});
+afterEach(() => Promise.all([host.stop(), platform.stop()]));
+
+type Config = Partial<CommunityChatTrigger['config']>;
+const parameter = (name: string, required = false, description?: string) => ({
+  name,
+  required,
+  description,
+  default: undefined,
+});
+
+function triggerOf(
+  name: string,
+  commands: Readonly<Record<string, string>>,
+  config: Config = {},
+): CommunityChatTrigger {
+  const { publicKey: public_key, apiRoot: api_root, world } = platform;
+  const own = communityChatTrigger(name, {
+    public_key,
+    api_root,
+    application_id: world.applicationId,
+    bot_token: world.botToken,
+    ...config,
+  });
+  const bindings = Object.entries(commands).map(([command, description]) => ({
+    command,
+    description: description === '' ? undefined : description,
+    target: { kind: 'agent', name: 'desk' } as const,
+    parameters: [parameter('note'), parameter('env', true, 'Where to')],
+  }));
+  return { ...own, commands: bindings };
+}
+
+const namesOf = (scope = '') => platform.world.commands.get(scope)?.map(({ name }) => name);
+const puts = () => platform.calls.filter(({ method }) => method === 'PUT');
+const registered = (triggers: readonly CommunityChatTrigger[], guild?: string) =>
+  adapter.register?.(triggers, { guild, signal: AbortSignal.timeout(10_000) });
+
+describe('register', () => {
+  test('puts the commands of all triggers and the built-in ones, in one request, as the platform wants them', async () => {
+    const triggers = [
+      triggerOf('a', { deploy: '', page: 'Call somebody' }),
+      triggerOf('b', { deploy: 'Deploys', task: 'Our own' }),
+    ];
+    expect(await registered(triggers)).toEqual(['/deploy', '/page', '/task', '/agent', '/fleet', '/flow']);
+    expect(puts()).toHaveLength(1);
+    expect(puts()[0]?.authorization).toBe(`Bot ${platform.world.botToken}`);
+    const [deploy, page, task, agent] = platform.world.commands.get('') ?? [];
+    expect(deploy).toEqual({
+      type: 1,
+      name: 'deploy',
+      description: 'Deploys',
+      options: [
+        { type: 3, name: 'env', description: 'Where to', required: true },
+        { type: 3, name: 'note', description: 'note', required: false },
+      ],
+    });
+    expect([page, task]).toMatchObject([{ description: 'Call somebody' }, { description: 'Our own' }]);
+    expect(agent).toMatchObject({
+      options: [
+        { name: 'action', choices: [{ name: 'run', value: 'run' }, { value: 'status' }, { value: 'stop' }] },
+        {},
+        {},
+      ],
+    });
+  });
+
+  test('puts them where the files say, and each once', async () => {
+    const { guild } = platform.world;
+    const only = triggerOf('b', { page: '' }, { register: 'guilds', guild_ids: [guild] });
+    expect(await registered([only])).toEqual(['/page', '/agent', '/task', '/fleet', '/flow']);
+    expect([...platform.world.commands.keys()]).toEqual([guild]);
+    expect(await registered([triggerOf('a', { deploy: '' }), only])).toContain('/page');
+    expect(namesOf(guild)).toEqual(['page']);
+    expect(namesOf()).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']);
+    const isInMenu = (config: Config, place?: string) =>
+      adapter.isInMenu?.(triggerOf('a', {}, config), place);
+    expect([isInMenu({ register: 'never' }), isInMenu({ register: 'never' }, '1')]).toEqual([false, false]);
+    expect([isInMenu({}), isInMenu({}, '1')]).toEqual([true, true]);
+    expect([isInMenu({ guild_ids: ['2'] }, '1'), isInMenu({ guild_ids: ['1', '2'] }, '1')]).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  test('is what `menu` tells: nothing of triggers that others register', () => {
+    const never = triggerOf('a', { deploy: '' }, { register: 'never' });
+    expect(adapter.menu?.([never])).toEqual([]);
+    const lines = adapter.menu?.([never, triggerOf('b', { page: 'y' })]);
+    expect(lines?.map(({ command }) => command)).toEqual(['page', 'agent', 'task', 'fleet', 'flow']);
+  });
+
+  test('is told to come again in an hour where the new commands of the day are used up', async () => {
+    platform.faults.plan({ kind: 'refuse', error: chatError(30034) }, ({ method }) => method === 'PUT');
+    const later = await registered([triggerOf('a', {})])?.catch((error: DeliveryError) => error);
+    expect(later).toMatchObject({ isFinal: false, isTooSoon: true, retryAfterMs: 3_600_000 });
+  });
+
+  test('for one server puts them there', async () => {
+    await registered([triggerOf('a', { deploy: '' })], platform.world.guild);
+    expect([...platform.world.commands.keys()]).toEqual([platform.world.guild]);
+  });
+
+  test('is told for how long the platform takes no more, and can be repeated then; and why it is refused', async () => {
+    platform.faults.plan({ kind: 'too many', seconds: 0.1 }, ({ method }) => method === 'PUT');
+    const triggers = [triggerOf('a', { deploy: '' })];
+    const later = await registered(triggers)?.catch((error: DeliveryError) => error);
+    expect(later).toMatchObject({ isTooSoon: true, platformCode: 429 });
+    await new Promise((done) => setTimeout(done, (later as DeliveryError).retryAfterMs));
+    await registered(triggers);
+    expect(puts().map(({ status }) => status)).toEqual([429, 200]);
+    const error = formError([{ path: '0.name', code: 'INVALID', message: 'Command name is invalid' }]);
+    platform.faults.plan({ kind: 'refuse', error }, ({ method }) => method === 'PUT');
+    adapter = communityChatAdapter(1_000_000);
+    await expect(registered([triggerOf('a', {})])).rejects.toThrow(
+      '50035 invalid form body: Invalid Form Body: 0.name: Command name is invalid (INVALID)',
+    );
+  });
+});
+
+describe('a menu that is kept in step', () => {
+  test('is put when a trigger is opened, and not again while it says the same, also after a restart', async () => {
+    const first = await adapter.open(triggerOf('a', { deploy: 'x' }), host);
+    await eventually(() => expect(namesOf()).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']));
+    const second = await adapter.open(triggerOf('a', { deploy: 'x' }), host);
+    await first.close();
+    const third = await adapter.open(triggerOf('b', { page: 'y' }), host);
+    await eventually(() => expect(namesOf()).toEqual(['deploy', 'page', 'agent', 'task', 'fleet', 'flow']));
+    expect(puts()).toHaveLength(2);
+    await second.close();
+    await eventually(() => expect(namesOf()).toEqual(['page', 'agent', 'task', 'fleet', 'flow']));
+    const { applicationId } = platform.world;
+    await eventually(async () =>
+      expect(await host.store.get('communitychat-menus', applicationId)).toMatchObject({ version: 3 }),
+    );
+    await third.close();
+    const last = [
+      await adapter.open(triggerOf('b', { page: 'y' }), host),
+      await adapter.open(triggerOf('c', { page: 'y' }, { register: 'never' }), host),
+    ];
+    await new Promise((done) => setTimeout(done, 200));
+    expect(puts()).toHaveLength(3);
+    // Another process: somebody may have put another menu while none was there.
+    for (const each of last) await each.close();
+    adapter = communityChatAdapter(1_000_000);
+    await adapter.open(triggerOf('b', { page: 'y' }, { path: '/in/another' }), host);
+    await eventually(() => expect(puts()).toHaveLength(4));
+  });
+
+  test('is put on the servers of a trigger, and taken away from one that is named no more', async () => {
+    const { guild } = platform.world;
+    const of = (guild_ids: readonly string[], commands = {}) =>
+      triggerOf('a', commands, { register: 'guilds', guild_ids: [...guild_ids] });
+    const first = await adapter.open(of([guild], { deploy: '' }), host);
+    await eventually(() => expect(namesOf(guild)).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']));
+    expect(namesOf()).toBeUndefined();
+    await adapter.open(triggerOf('b', { page: '' }), host);
+    await eventually(() => expect(namesOf()).toEqual(['page', 'agent', 'task', 'fleet', 'flow']));
+    await eventually(() => expect(namesOf(guild)).toEqual(['deploy']));
+    await first.close();
+    await eventually(() => expect(namesOf(guild)).toEqual([]));
+  });
+
+  test('that is taken with an answer that nobody can read is not put again', async () => {
+    platform.faults.plan({ kind: 'garbled' }, ({ method }) => method === 'PUT');
+    await adapter.open(triggerOf('a', { deploy: '' }), host);
+    const { applicationId } = platform.world;
+    await eventually(async () =>
+      expect(await host.store.get('communitychat-menus', applicationId)).toMatchObject({ version: 1 }),
+    );
+    expect(puts()).toHaveLength(1);
+  });
+
+  test('that is refused is told in the log and stops nothing', async () => {
+    await adapter.open(triggerOf('a', { deploy: '' }, { bot_token: 'another' }), host);
+    await eventually(() =>
+      expect(host.lines).toContainEqual(
+        expect.objectContaining({
+          level: 'warn',
+          fields: expect.objectContaining({ reason: expect.stringContaining('401') as unknown }) as unknown,
+        }),
+      ),
+    );
+    expect(adapter.remarks?.(triggerOf('a', {}))).toMatchObject([
+      { text: expect.stringContaining('the commands were not registered: 401') as unknown },
+    ]);
+    expect(host.refusals.filter((reason) => reason !== undefined)).toEqual([]);
+    expect(JSON.stringify(host.lines)).not.toContain('another');
+  });
+});

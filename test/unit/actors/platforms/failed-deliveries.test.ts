@@ -1,0 +1,279 @@
+// Deliveries that failed while nobody was here are asked for again, against a REST API on loopback.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { OpenTrigger } from '../../../../actors/platforms/adapter.ts';
+import { repoHostAdapter } from '../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
+import { KnownHooks } from '../../../../actors/platforms/repository-hosts/repohost/known-hooks.ts';
+import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
+import { signature } from '../../../fixtures/automation/automation.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
+import { type HookDelivery, RepoRestHost } from '../../../fixtures/repositories/repo-rest-host.ts';
+
+const TOKEN = 'ghp_the_token_that_nobody_may_see';
+const SECRET = 'a secret of the tests';
+const HOUR = 3_600_000;
+
+let rest: RepoRestHost;
+let host: TestSourceHost;
+let opened: OpenTrigger | undefined;
+
+beforeEach(async () => {
+  rest = await new RepoRestHost().start();
+  host = await new TestSourceHost().start();
+});
+afterEach(async () => {
+  await opened?.close();
+  await host.stop();
+  await rest.stop();
+});
+
+async function open(
+  config: Partial<RepoHostTrigger['config']> = {},
+  askAfterMs = 0,
+  adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs }),
+) {
+  const settings = { token: `${TOKEN}${Math.random()}`, api_url: rest.url, repositories: ['o/r'], ...config };
+  opened = await adapter.open(repoHostTrigger('reviews', settings), host);
+}
+
+function delivery(
+  id: string,
+  guid: string,
+  status_code: number,
+  ageMs = HOUR,
+  event = 'issues',
+): HookDelivery {
+  return { id, guid, status_code, event, delivered_at: new Date(Date.now() - ageMs).toISOString() };
+}
+
+async function handled(id: string, outcome: 'done' | 'dead') {
+  await host.store.append([{ id, key: id, meta: '{}', body: new Uint8Array(), trace: '' }]);
+  await host.store.end(id, outcome);
+}
+
+const again = () =>
+  rest.askedFor('POST', /attempts$/).map(({ path }) => path.replace('/repos/o/r/hooks/', ''));
+const line = (message: string) => host.lines.find((each) => each.message === message);
+const DONE = 'failed deliveries were asked for again';
+const CANNOT = 'failed deliveries cannot be asked for again';
+
+test('those of our hook that never arrived are asked for, the oldest first', async () => {
+  rest.addHook('o/r', 1, 'https://proxy.example/gateway/webhook/repohost');
+  rest.addHook('o/r', 2, 'https://elsewhere.example/other');
+  const failed = '900719925474099301';
+  rest.deliveries.set(1, [
+    delivery('19', 'came-later', 202),
+    delivery('18', 'came-later', 502),
+    delivery('17', 'twice', 0),
+    delivery('16', 'twice', 503),
+    delivery('15', 'unknown-event', 500, HOUR, 'star'),
+    delivery('14', 'is-here', 500),
+    delivery('13', 'is-dead', 500),
+    delivery(failed, 'never', 401),
+    delivery('11', 'too-old', 500, 73 * HOUR),
+  ]);
+  rest.deliveries.set(2, [delivery('20', 'of-another', 500)]);
+  await handled('repohost:reviews/is-here', 'done');
+  await handled('repohost:reviews/is-dead', 'dead');
+  await handled('repohost:of-another-path/never', 'done');
+  await open();
+  await expect.poll(() => line(DONE), { timeout: 15_000 }).toBeDefined();
+  expect(again()).toEqual([
+    `1/deliveries/${failed}/attempts`,
+    '1/deliveries/13/attempts',
+    '1/deliveries/17/attempts',
+  ]);
+  expect(line(DONE)?.fields).toMatchObject({ trigger: 'reviews', repository: 'o/r', count: 3 });
+});
+
+test('those that came for a trigger with the same path and secret are not asked for (FD2)', async () => {
+  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  rest.deliveries.set(1, [delivery('12', 'is-here', 500), delivery('11', 'of-another-secret', 500)]);
+  await handled('repohost:b-alike/is-here', 'done');
+  await handled('repohost:a-other/of-another-secret', 'done');
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  for (const [name, webhook_secret] of Object.entries({ 'a-other': 'another', 'b-alike': SECRET }))
+    await adapter.open(repoHostTrigger(name, { webhook_secret }), host);
+  await open({ webhook_secret: SECRET }, 0, adapter);
+  await expect.poll(() => line(DONE), { timeout: 15_000 }).toBeDefined();
+  expect(again()).toEqual(['1/deliveries/11/attempts']);
+});
+
+test('pages are followed on the host of the API, whatever the link says', async () => {
+  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  rest.pageSize = 2;
+  rest.deliveries.set(
+    1,
+    [1, 2, 3, 4, 5].map((n) => delivery(String(n), `g${n}`, n === 5 ? 500 : 200)),
+  );
+  await open();
+  await expect.poll(again, { timeout: 15_000 }).toEqual(['1/deliveries/5/attempts']);
+  expect(rest.askedFor('GET', /deliveries$/)).toHaveLength(3);
+});
+
+test('nothing is asked of repositories with wildcards, nor without a token', async () => {
+  await open({ repositories: ['o/*', '*'] });
+  await opened?.close();
+  await open({ token: undefined, path: '/other' });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(rest.askedFor('GET', /hooks/)).toEqual([]);
+});
+
+test.each([401, 403, 404])(
+  'a host that answers %i is a line in the log, and nothing more (FD1)',
+  async (status) => {
+    rest.refuse(/GET .*hooks$/, { status, message: `no ${TOKEN}` });
+    rest.addHook('p/q', 3, `${host.url}/webhook/repohost`);
+    await open({ repositories: ['o/r', 'p/q'] });
+    await expect.poll(() => line(CANNOT)).toMatchObject({ level: 'warn', fields: { repository: 'o/r' } });
+    await expect.poll(() => rest.askedFor('GET', /p\/q\/hooks\/3\/deliveries$/).length).toBe(1);
+    expect(JSON.stringify(host.lines)).not.toContain(TOKEN);
+  },
+);
+
+test('a trigger that closes asks no more, and says nothing of it', async () => {
+  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  rest.deliveries.set(
+    1,
+    Array.from({ length: 50 }, (_, n) => delivery(String(n), `g${n}`, 500)),
+  );
+  await open();
+  await expect.poll(() => again().length).toBeGreaterThan(0);
+  await opened?.close();
+  const asked = again().length;
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  expect(again().length).toBeLessThanOrEqual(asked + 1);
+  expect(line(CANNOT)).toBeUndefined();
+});
+
+test('a trigger that closes before it was time has asked for nothing', async () => {
+  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  await open({}, 100);
+  await opened?.close();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(rest.askedFor('GET', /hooks/)).toEqual([]);
+});
+
+test('each is asked for once, although two triggers have the same path, secret and repository (FD3)', async () => {
+  rest.addHook('o/r', 1, 'https://gateway.example/webhook/repohost');
+  rest.deliveries.set(1, [delivery('11', 'one', 502), delivery('12', 'two', 502)]);
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  const questions = () => rest.askedFor('GET', /deliveries$/).length;
+  await open({}, 0, adapter);
+  // A token of its own: what one may not do the other may.
+  const config = { token: `${TOKEN}-other`, api_url: rest.url, repositories: ['o/r'] };
+  const other = await adapter.open(repoHostTrigger('other', config), host);
+  await expect.poll(questions, { timeout: 15_000 }).toBe(2);
+  await expect.poll(() => line(DONE), { timeout: 15_000 }).toBeDefined();
+  await other.close();
+  // Whoever was refused may ask again, as for the next attempt.
+  rest.deliveries.set(1, [delivery('13', 'one', 502), delivery('11', 'one', 502)]);
+  const third = await adapter.open(repoHostTrigger('third', config), host);
+  await expect.poll(questions, { timeout: 15_000 }).toBe(3);
+  await expect.poll(() => again().length, { timeout: 15_000 }).toBeGreaterThan(2);
+  await third.close();
+  expect(again().sort()).toEqual([
+    '1/deliveries/11/attempts',
+    '1/deliveries/12/attempts',
+    '1/deliveries/13/attempts',
+  ]);
+});
+
+/** A signed event that a hook brings, as its headers say. */
+async function bring(id: string, hook: string, kind: string, repository = 'o/r'): Promise<void> {
+  const [login] = repository.split('/');
+  const body = JSON.stringify({
+    action: 'opened',
+    repository: { full_name: repository, owner: { login } },
+    sender: { login: 'ann' },
+    issue: { number: 1, title: 't', user: { login: 'ann' } },
+  });
+  const response = await fetch(`${host.url}/webhook/repohost`, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': 'issues',
+      'x-github-delivery': id,
+      'x-github-hook-id': hook,
+      'x-github-hook-installation-target-type': kind,
+      'x-hub-signature-256': signature(body, SECRET),
+    },
+  });
+  expect(response.status).toBe(202);
+}
+
+test('hooks that have sent something are asked as well, by whoever took it, where no repository is named (KH1, KH2)', async () => {
+  await open({ repositories: [], webhook_secret: SECRET }, 60_000);
+  await bring('a', '7', 'repository');
+  await bring('b', '7', 'repository');
+  await bring('c', '8', 'organization');
+  await bring('d', '9', 'repository', 'elsewhere/x');
+  await bring('e', '10', 'integration');
+  await bring('f', '../11', 'repository');
+  expect(new Set(await host.store.keys('repohost-hooks'))).toEqual(
+    new Set(['reviews/7', 'reviews/8', 'reviews/9']),
+  );
+  await opened?.close();
+  for (const hook of [7, 8, 9]) rest.deliveries.set(hook, [delivery(`${hook}1`, `never-${hook}`, 502)]);
+  const asked = () => rest.askedFor('POST', /attempts$/).map(({ path }) => path);
+  // As a later process.
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  await open({ repositories: ['o/*'], webhook_secret: SECRET, path: '/webhook/later' }, 0, adapter);
+  await expect
+    .poll(asked, { timeout: 15_000 })
+    .toEqual(['/repos/o/r/hooks/7/deliveries/71/attempts', '/orgs/o/hooks/8/deliveries/81/attempts']);
+  expect(rest.askedFor('GET', /hooks\/9/)).toEqual([]);
+  const trigger = repoHostTrigger('reviews');
+  await expect
+    .poll(() => adapter.remarks?.(trigger).map(({ text }) => text))
+    .toEqual([
+      '1 failed deliveries of o were asked for again',
+      '1 failed deliveries of o/r were asked for again',
+    ]);
+});
+
+test('a hook is known although another trigger with the same secret stands before the one that it was noted for (KH3)', async () => {
+  await open({ repositories: [], webhook_secret: SECRET }, 60_000);
+  await bring('a', '7', 'repository');
+  await opened?.close();
+  rest.deliveries.set(7, [delivery('71', 'never', 502)]);
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  const settings = { api_url: rest.url, repositories: [], webhook_secret: SECRET, path: '/webhook/later' };
+  const asks = { ...settings, token: `${TOKEN}${Math.random()}` };
+  const first = await adapter.open(repoHostTrigger('before', { ...settings, token: undefined }), host);
+  opened = await adapter.open(repoHostTrigger('reviews', asks), host);
+  await expect.poll(again, { timeout: 15_000 }).toEqual(['7/deliveries/71/attempts']);
+  await first.close();
+});
+
+test('a hook is noted again once a day as long as it sends, and those that are silent make room for a new one (KH2)', async () => {
+  const DAY = 86_400_000;
+  let now = 0;
+  const puts: string[] = [];
+  const store = {
+    put: async (_: string, key: string) => puts.push(key) > 0,
+  };
+  const hooks = new KnownHooks(() => now);
+  const note = (id: number) =>
+    hooks.note(
+      store,
+      'reviews',
+      {
+        headers: { 'x-github-hook-id': String(id), 'x-github-hook-installation-target-type': 'repository' },
+      },
+      'o/r',
+    );
+  for (let id = 1; id <= 1_100; id += 1) note(id);
+  expect(puts).toHaveLength(1_000);
+  now = DAY - 1;
+  note(1);
+  note(1_100);
+  expect(puts).toHaveLength(1_000);
+  now = DAY;
+  note(1_100);
+  note(1);
+  note(1);
+  expect(puts.slice(1_000)).toEqual(['reviews/1100', 'reviews/1']);
+});

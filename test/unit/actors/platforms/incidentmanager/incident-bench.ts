@@ -1,0 +1,88 @@
+// A trigger of the incident manager with all that it has: a listener, the platform, its hook, and what an answer becomes.
+
+import type { Receipt, SendContext } from '../../../../../actors/events/outbox/outbound.ts';
+import type { Adapter, OpenTrigger } from '../../../../../actors/platforms/adapter.ts';
+import {
+  type IncidentManagerOptions,
+  incidentManagerAdapter,
+} from '../../../../../actors/platforms/incidentmanager/adapter.ts';
+import type { NewEvent, StoredEvent } from '../../../../../actors/store/store.ts';
+import type { IncidentManagerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { rowsOfAnswer, sendRow } from '../../../../fixtures/automation/outbound.ts';
+import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
+import { incidentManagerTrigger } from '../../../../fixtures/automation/triggers.ts';
+import type { Members } from '../../../../fixtures/incident-platform/incident-payloads.ts';
+import { IncidentPlatform } from '../../../../fixtures/incident-platform/incident-platform.ts';
+import { WebhookSender } from '../../../../fixtures/incident-platform/webhook-sender.ts';
+
+export const API_KEY = 'the-rest-key-that-nobody-may-see';
+export const ROUTING_KEY = 'the-routing-key-that-nobody-may-see';
+export const SECRET = 'a secret of the tests';
+export const bot = { id: 'PBOT001', summary: 'Bot', email: 'bot@example.com' };
+export const ada = { id: 'PADA001', summary: 'Ada', email: 'ada@example.com' };
+
+type Config = Partial<IncidentManagerTrigger['config']>;
+
+/** With which keys a trigger is. */
+export const notes = { api_key: API_KEY, email: bot.email };
+export const events = { routing_key: ROUTING_KEY };
+
+export class IncidentBench {
+  readonly host = new TestSourceHost();
+  readonly platform = new IncidentPlatform({ apiKey: API_KEY, routingKey: ROUTING_KEY, users: [bot, ada] });
+  readonly #opened: OpenTrigger[] = [];
+  adapter: Adapter<IncidentManagerTrigger> = incidentManagerAdapter({ maxBodyBytes: 1_000_000 });
+  trigger: IncidentManagerTrigger = incidentManagerTrigger('incidents');
+  sender = new WebhookSender('', [SECRET]);
+
+  async start(): Promise<this> {
+    await Promise.all([this.host.start(), this.platform.start()]);
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    await this.closeAll();
+    await Promise.all([this.host.stop(), this.platform.stop()]);
+  }
+
+  async closeAll(): Promise<void> {
+    for (const { close } of this.#opened.splice(0)) await close();
+  }
+
+  /** Opens a trigger, of which the rest of the bench is then. */
+  async open(config: Config = {}, name = 'incidents', options: Partial<IncidentManagerOptions> = {}) {
+    if (Object.keys(options).length > 0)
+      this.adapter = incidentManagerAdapter({ maxBodyBytes: 1_000_000, ...options });
+    const { url } = this.platform;
+    this.trigger = incidentManagerTrigger(name, { api_url: url, events_url: url, ...config });
+    this.#opened.push(await this.adapter.open(this.trigger, this.host));
+    this.sender.url = this.host.url + this.trigger.config.path;
+    return this.trigger;
+  }
+
+  /** What was accepted of a webhook, as it reads. */
+  async read(event: Members) {
+    const { status } = await this.sender.send(event);
+    if (status !== 202) throw new Error(`answered ${status}`);
+    return this.adapter.read(this.host.event());
+  }
+
+  /** The rows of an answer to a webhook. */
+  async rows(event: Members, text: string, data?: unknown): Promise<readonly NewEvent[]> {
+    await this.read(event);
+    return rowsOfAnswer(this.adapter, this.trigger, this.host.event(), text, data);
+  }
+
+  send(row: NewEvent, more: Partial<SendContext> & { readonly attempt?: number } = {}): Promise<Receipt> {
+    const { attempt = 1, ...context } = more;
+    const stored: StoredEvent = { ...row, seq: 2, at: Date.now(), attempt, crashes: 0 };
+    return sendRow(this.adapter, this.trigger, stored, context);
+  }
+
+  /** Answers a webhook, and sends all of it. */
+  async answer(event: Members, text: string, data?: unknown): Promise<readonly Receipt[]> {
+    const receipts: Receipt[] = [];
+    for (const row of await this.rows(event, text, data)) receipts.push(await this.send(row));
+    return receipts;
+  }
+}

@@ -1,0 +1,109 @@
+// What an answer becomes for the incident manager, whatever is in it: all its words arrive or it is said that they were cut, and
+// nothing is beyond a limit.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { incidentManagerAdapter } from '../../../../../actors/platforms/incidentmanager/adapter.ts';
+import { isMarkedNote, noteMark } from '../../../../../actors/platforms/incidentmanager/note-mark.ts';
+import {
+  type IncidentRequest,
+  incidentRequests,
+  MAX_NOTE,
+  noteContent,
+} from '../../../../../actors/platforms/incidentmanager/render-answer.ts';
+import { incidentManagerTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { eventFault } from '../../../../fixtures/incident-platform/check-event.ts';
+
+const post = { do: 'post' } as const;
+const withNotes = incidentManagerTrigger('t', { api_key: 'k', email: 'a@example.com' });
+const withEvents = incidentManagerTrigger('t', { routing_key: 'r' });
+const target = { place: 'PINC001', thread: 'high the key: of the alert' };
+
+const notesOf = (text: string) =>
+  incidentRequests(withNotes, { target: { place: 'PINC001' }, action: post, text }) as readonly {
+    text: string;
+  }[];
+const eventsOf = (text: string) =>
+  incidentRequests(withEvents, { target, action: post, text }) as readonly (IncidentRequest & {
+    do: 'event';
+  })[];
+
+const words = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 200 }),
+  fc.string({ unit: 'binary', maxLength: 3_000 }),
+  fc
+    .tuple(fc.string({ unit: 'grapheme', minLength: 1 }), fc.integer({ min: 1, max: 40_000 }))
+    .map(([text, times]) => text.repeat(Math.ceil(times / text.length))),
+);
+
+describe('a note', () => {
+  test('holds the whole answer and its mark, or says that it was cut (IMR3)', () => {
+    fc.assert(
+      fc.property(words, (text) => {
+        const [note] = notesOf(text);
+        if (text.trim() === '') return;
+        const content = noteContent(note?.text ?? '', 'row');
+        expect(content.length).toBeLessThanOrEqual(MAX_NOTE);
+        expect(content.endsWith(`\n\n${noteMark('row')}`)).toBe(true);
+        expect(isMarkedNote(content)).toBe(true);
+        if (text.length < MAX_NOTE - 100) expect(note?.text).toBe(text.trimEnd());
+        else if (text.trimEnd().length > MAX_NOTE)
+          expect(note?.text).toMatch(/^\(cut: the answer has \d+ characters/);
+      }),
+    );
+  });
+
+  test('has no mark of another row, whatever the agent repeats', () => {
+    const other = noteMark('another row');
+    const [note] = notesOf(`It says\n\n${other}\nand ${other}.\n${other}`);
+    expect(noteContent(note?.text ?? '', 'row').match(/^-- actor-gateway/gm)).toHaveLength(1);
+  });
+});
+
+describe('an event', () => {
+  test('is one that the platform takes, and holds the whole answer, or says that it was cut', () => {
+    fc.assert(
+      fc.property(words, (text) => {
+        const [event] = eventsOf(text);
+        if (text.trim() === '') return;
+        const { payload, key } = event ?? {};
+        expect(key).toBe('the key: of the alert');
+        const json = { routing_key: 'r', event_action: 'trigger', dedup_key: key, payload };
+        const bytes = Buffer.byteLength(JSON.stringify(json));
+        // A line of nothing but signs that nobody sees has no summary; no agent answers so.
+        if (payload?.summary === '') return;
+        expect(eventFault(json, bytes, 'r')).toBeUndefined();
+        const { text: rest = payload?.summary } = (payload?.custom_details ?? {}) as {
+          readonly text?: string;
+        };
+        if (Buffer.byteLength(JSON.stringify(text)) < 400_000) expect(rest).toBe(text.trimEnd());
+      }),
+    );
+  });
+
+  test('holds no more than the platform takes of a very long answer (IMR3)', () => {
+    const [event] = eventsOf('"😀\n'.repeat(400_000));
+    const bytes = Buffer.byteLength(JSON.stringify({ routing_key: 'r', payload: event?.payload }));
+    expect(bytes).toBeLessThan(512 * 1024);
+    expect(event?.payload?.custom_details).toMatchObject({
+      text: expect.stringMatching(/^\(cut: the answer has/),
+    });
+    expect(String(event?.payload?.summary).length).toBeLessThanOrEqual(1024);
+  });
+});
+
+test('a reaction has no form there', () => {
+  const react = { do: 'react', to: 'PN', emoji: '👍' } as const;
+  expect(() => incidentRequests(withNotes, { target, action: react, text: '' })).toThrow('not reacted to');
+});
+
+test('what goes to the one API is not held back while the other is down', () => {
+  const bases = { api_url: 'https://rest.example', events_url: 'https://events.example' };
+  const trigger = incidentManagerTrigger('t', { ...bases, api_key: 'k', routing_key: 'r' });
+  const { account, outbound } = incidentManagerAdapter({ maxBodyBytes: 1 });
+  const card = { actions: [{ id: 'resolve', title: 'Resolve' }] };
+  const rows = outbound?.render(trigger, { target, action: post, text: 'Done.', card }) ?? [];
+  expect(rows.map((row) => outbound?.serviceOf?.(row))).toEqual(['rest.example', 'events.example']);
+  expect(account?.(trigger)).toBe('rest.example');
+  expect(account?.(incidentManagerTrigger('t', { ...bases, routing_key: 'r' }))).toBe('events.example');
+});

@@ -1,0 +1,431 @@
+// What agents write as comments of the tracker: valid by the published schema, nothing lost that a person would read.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { boundedParts, MAX_PARTS } from '../../../../../actors/events/outbox/bounded-parts.ts';
+import {
+  commentDocuments,
+  MAX_COMMENT,
+} from '../../../../../actors/platforms/issuetracker/document/comment-documents.ts';
+import { plainText } from '../../../../../actors/platforms/issuetracker/document/nodes.ts';
+import { documentFaults } from '../../../../fixtures/issue-tracker/document-faults.ts';
+
+/** The only document of a text. */
+function contentOf(text: string): readonly unknown[] {
+  const all = commentDocuments(text, 100);
+  expect(all).toHaveLength(1);
+  expect(documentFaults(all[0])).toBe('');
+  return all[0]?.content ?? [];
+}
+
+const text = (words: string, ...marks: readonly (string | object)[]) => ({
+  type: 'text',
+  text: words,
+  ...(marks.length > 0 && { marks: marks.map((mark) => (typeof mark === 'string' ? { type: mark } : mark)) }),
+});
+const link = (href: string, title?: string) => ({ type: 'link', attrs: { href, ...(title && { title }) } });
+const br = { type: 'hardBreak' };
+const p = (...content: readonly object[]) => ({ type: 'paragraph', content });
+const item = (...content: readonly object[]) => ({ type: 'listItem', content });
+const bullets = (...content: readonly object[]) => ({ type: 'bulletList', content });
+
+/** All that is written in it, addresses and titles of links included. */
+function everyWord(node: unknown): string {
+  if (Array.isArray(node)) return node.map(everyWord).join(' ');
+  if (typeof node !== 'object' || node === null) return '';
+  const { text: words = '', marks = [], attrs = {}, content = [] } = node as Record<string, never>;
+  const more = Object.values(attrs as Record<string, unknown>).filter((each) => typeof each === 'string');
+  const { language = '' } = attrs as { readonly language?: string };
+  return [language, words, everyWord(content), everyWord(marks), ...more].join(' ');
+}
+
+test('the schema finds fault with what is no document', () => {
+  expect(documentFaults({ version: 1, type: 'doc', content: [p({ type: 'text', text: '' })] })).not.toBe('');
+  expect(documentFaults({ type: 'doc', content: [] })).not.toBe('');
+});
+
+describe('Markdown', () => {
+  test('keeps paragraphs, and lines as lines', () => {
+    expect(contentOf('One\ntwo  \nthree\\\nfour<br>five\n\nSix')).toEqual([
+      p(text('One'), br, text('two'), br, text('three'), br, text('four'), br, text('five')),
+      p(text('Six')),
+    ]);
+  });
+
+  test('has headings of six levels', () => {
+    expect(contentOf('# A\n\n###### *B*\n\nC\n===')).toEqual([
+      { type: 'heading', attrs: { level: 1 }, content: [text('A')] },
+      { type: 'heading', attrs: { level: 6 }, content: [text('B', 'em')] },
+      { type: 'heading', attrs: { level: 1 }, content: [text('C')] },
+    ]);
+  });
+
+  test('has bold, italic and struck text, in one another too, and code that takes none of them', () => {
+    expect(contentOf('**a _b_ ~~c~~** `d` **e `f`** **g __h__**')).toEqual([
+      p(
+        text('a ', 'strong'),
+        text('b', 'strong', 'em'),
+        text(' ', 'strong'),
+        text('c', 'strong', 'strike'),
+        text(' '),
+        text('d', 'code'),
+        text(' '),
+        text('e ', 'strong'),
+        text('f', 'code'),
+        text(' '),
+        text('g h', 'strong'),
+      ),
+    ]);
+  });
+
+  test('has links to pages, with titles, around code, and from bare addresses', () => {
+    const page = 'https://a.example/x';
+    expect(contentOf(`[a *b* \`c\`](${page} "t") ${page}, <me@a.example> [](${page})`)).toEqual([
+      p(
+        text('a ', link(page, 't')),
+        text('b', 'em', link(page, 't')),
+        text(' ', link(page, 't')),
+        text('c', 'code', link(page, 't')),
+        text(' '),
+        text(page, link(page)),
+        text(', '),
+        text('me@a.example', link('mailto:me@a.example')),
+        text(' '),
+        text(page, link(page)),
+      ),
+    ]);
+  });
+
+  test.each([
+    ['[a](javascript:alert(1))', 'a (javascript:alert(1))'],
+    ['[a](data:text/html,x)', 'a (data:text/html,x)'],
+    ['[a](docs/x.md "t")', 'a (docs/x.md t)'],
+    ['[x](x)', 'x'],
+    ['<vbscript:x>', 'vbscript:x'],
+    ['![p](file:///etc/passwd)', 'p (file:///etc/passwd)'],
+    ['ftp://a.example', 'ftp://a.example'],
+    ['[a](https://)', 'a (https://)'],
+  ])('leads nowhere else: %s', (markdown, words) => {
+    expect(contentOf(markdown)).toEqual([p(text(words))]);
+  });
+
+  test('has links that are defined elsewhere; a definition that nothing uses, and a footnote, are read (MD2)', () => {
+    const page = 'https://a.example/x';
+    expect(contentOf(`see [one][1] [^2]\n\n[1]: ${page}\n[3]: ${page}\n\n[^2]: a note`)).toEqual([
+      p(text('see '), text('one', link(page)), text(' [^2]')),
+      p(text('[3]: '), text(page, link(page))),
+      p(text('[^2]: a note')),
+    ]);
+  });
+
+  test('shows a picture as a link to it', () => {
+    const at = 'https://a.example/p.png';
+    expect(contentOf(`![a **b**](${at}) ![](${at}) [![c](${at})](https://b.example/)`)).toEqual([
+      p(
+        text('a b', link(at)),
+        text(' '),
+        text(at, link(at)),
+        text(' '),
+        text(`c (${at})`, link('https://b.example/')),
+      ),
+    ]);
+  });
+
+  test('has lists in lists, numbered from any number, with code in them', () => {
+    expect(contentOf('- a\n  - b\n\n    c\n- - d\n\n7. x\n   ```sh\n   ls\n   ```\n8. y')).toEqual([
+      bullets(
+        item(p(text('a')), bullets(item(p(text('b')), p(text('c'))))),
+        item(p(), bullets(item(p(text('d'))))),
+      ),
+      {
+        type: 'orderedList',
+        attrs: { order: 7 },
+        content: [
+          item(p(text('x')), { type: 'codeBlock', attrs: { language: 'sh' }, content: [text('ls')] }),
+          item(p(text('y'))),
+        ],
+      },
+    ]);
+  });
+
+  test('has tasks where all items of a list are some, and boxes in words where not', () => {
+    const [list] = contentOf('- [ ] a `b`\n- [x] c\n  - [X] d\n- [ ]') as [{ content: readonly object[] }];
+    const task = (state: string, ...content: readonly object[]) => ({
+      type: 'taskItem',
+      attrs: { localId: expect.any(String), state },
+      content,
+    });
+    expect(list).toEqual({
+      type: 'taskList',
+      attrs: { localId: expect.any(String) },
+      content: [
+        task('TODO', text('a '), text('b', 'code')),
+        task('DONE', text('c')),
+        { type: 'taskList', attrs: { localId: expect.any(String) }, content: [task('DONE', text('d'))] },
+        task('TODO'),
+      ],
+    });
+    const names = JSON.stringify(list).match(/"localId":"[^"]+"/g) ?? [];
+    expect(new Set(names).size).toBe(names.length);
+    expect(contentOf('- [ ] a `b`\n- [x] c\n  - [X] d\n- [ ]')).toEqual([list]);
+    expect(contentOf('- [ ] a\n- b')).toEqual([bullets(item(p(text('[ ] a'))), item(p(text('b'))))]);
+    expect(contentOf('- [x](https://a.example/)')).toMatchObject([{ type: 'bulletList' }]);
+  });
+
+  test('has quotations, and in them and in lists what these may not hold in another form', () => {
+    expect(
+      contentOf('> # a\n> b\n>> c\n>\n> ---\n> - d\n\n- > e\n  ## f\n\n  |g|`h`|\n  |-|-|\n  |i||'),
+    ).toEqual([
+      {
+        type: 'blockquote',
+        content: [p(text('a', 'strong')), p(text('b')), p(text('c')), bullets(item(p(text('d'))))],
+      },
+      bullets(
+        item(
+          p(text('e')),
+          p(text('f', 'strong')),
+          p(text('g', 'strong'), text(' | '), text('h', 'code')),
+          p(text('i'), text(' | ')),
+        ),
+      ),
+    ]);
+  });
+
+  test('has code with its lines untouched, with and without a language, also empty and never closed', () => {
+    const code = '  if (a && b) {\n\treturn "<br>" // **no** `mark`\n\n  }  ';
+    expect(
+      contentOf(
+        `\`\`\`ts\n${code}\n\`\`\`\n\n~~~~\n\`\`\`\n~~~~\n\n\`\`\`c++ main.cc\n\`\`\`\n\n    x\n     y\n\n\`\`\`\nz`,
+      ),
+    ).toEqual([
+      { type: 'codeBlock', attrs: { language: 'ts' }, content: [text(code)] },
+      { type: 'codeBlock', content: [text('```')] },
+      p(text('c++ main.cc')),
+      { type: 'codeBlock', attrs: { language: 'c++' }, content: [] },
+      { type: 'codeBlock', content: [text('x\n y')] },
+      { type: 'codeBlock', content: [text('z')] },
+    ]);
+  });
+
+  test('has tables and rules (MD1)', () => {
+    const cell = (type: string, ...content: readonly object[]) => ({ type, content: [p(...content)] });
+    expect(contentOf('|a|b|\n|:-:|-|\n|**c**|d<br>e|\n|f|\n\n---')).toEqual([
+      {
+        type: 'table',
+        content: [
+          { type: 'tableRow', content: [cell('tableHeader', text('a')), cell('tableHeader', text('b'))] },
+          {
+            type: 'tableRow',
+            content: [cell('tableCell', text('c', 'strong')), cell('tableCell', text('d'), br, text('e'))],
+          },
+          { type: 'tableRow', content: [cell('tableCell', text('f')), cell('tableCell')] },
+        ],
+      },
+      { type: 'rule' },
+    ]);
+  });
+
+  test('keeps the cells of a row that has more of them than the table has columns (MD4)', () => {
+    const cells = (markdown: string) => JSON.stringify(contentOf(markdown)).match(/(?<="text":")[^"]*/g);
+    expect(cells('|a|b|\n|-|-|\n|c|d|e \\| f|g|\n|h')).toEqual(['a', 'b', 'c', 'd | e | f | g', 'h']);
+    expect(cells('> > |a|b|\n> > |-|-|\n> > |c|d|e|')?.at(-1)).toBe('d | e');
+  });
+
+  test('shows HTML, mentions and entities as what they are written (MD1)', () => {
+    expect(contentOf('<details>\n<b>x</b> <!-- y --> @ada [~accountid:1] &lt;&amp;')).toEqual([
+      p(text('<details>'), br, text('<b>x</b> <!-- y --> @ada [~accountid:1] <&')),
+    ]);
+  });
+
+  test.each(['#', '>', '-', '---', '[](<>)', '* * *\n***', '|'])(
+    'that is nothing but marks is read: %s',
+    (marks) => {
+      expect(plainText({ type: 'doc', content: contentOf(marks) } as never).trim()).not.toBe('');
+    },
+  );
+
+  test.each(['', ' \n\t ', '\u0000\u0007'])('of which nothing is seen is no comment: %j', (nothing) => {
+    expect(commentDocuments(nothing, 100)).toEqual([]);
+  });
+
+  test('without characters that nobody sees, and without halves of characters', () => {
+    expect(contentOf('a\u0000\u001b[1mb\ud83d c\r\nd\u000be')).toEqual([
+      p(text('a[1mb\ufffd c'), br, text('d e')),
+    ]);
+  });
+});
+
+/** Each takes less than a second; a pattern that looks from each sign to the end takes five and more. */
+const LIMIT_OF_TIME_MS = 3_000;
+
+/** Processor time: what else the machine does is not counted. */
+function spentMs(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+const fill = (each: string, length = 32_767) => each.repeat(Math.ceil(length / each.length)).slice(0, length);
+
+describe('whatever is written', () => {
+  const word = fc.nat(999).map((n) => `w${n}x`);
+  const marks = fc.constantFrom(
+    ...[
+      '*',
+      '**',
+      '_',
+      '~~',
+      '`',
+      '``',
+      '[',
+      '](',
+      ')',
+      '![',
+      '<',
+      '>',
+      '<br>',
+      '|',
+      '\\',
+      '&',
+      '#',
+      '# ',
+      '- ',
+    ],
+    ...[
+      '1. ',
+      '> ',
+      '\n',
+      '\n\n',
+      '\n\n',
+      '  ',
+      '    ',
+      '\t',
+      '```',
+      '~~~',
+      '\n```\n',
+      '---',
+      '|-|',
+      '\n|-|-|\n',
+    ],
+    ...['[ ] ', '[x] ', 'https://', ' "', '"', '=', ':', '🙂', '\u0000', '\ud800', '  - ', '   3. '],
+  );
+
+  test('it is valid by the published schema, and all words are there in their order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof({ weight: 2, arbitrary: marks }, word), { maxLength: 120 }), (pieces) => {
+        const markdown = pieces.map((piece) => (/^w\d+x$/.test(piece) ? ` ${piece} ` : piece)).join('');
+        const all = commentDocuments(markdown, 100);
+        for (const each of all) expect(documentFaults(each)).toBe('');
+        let at = 0;
+        const read = all.map(everyWord).join(' ');
+        for (const piece of pieces.filter((each) => /^w\d+x$/.test(each))) {
+          const found = read.indexOf(piece, at);
+          if (found === -1) throw new Error(`${piece} is lost from ${JSON.stringify(markdown)}: ${read}`);
+          at = found + piece.length;
+        }
+      }),
+      { numRuns: 1_000, examples: [[['w0x', '|-|', '\n|-|-|\n', '*', '|-|', 'w0x']]] },
+    );
+  });
+
+  test('code is code, character by character', () => {
+    const line = fc
+      .string({ unit: 'grapheme', maxLength: 40 })
+      .map((each) => each.replace(/[\p{Cc}`~]/gu, ' '));
+    fc.assert(
+      fc.property(fc.array(line, { minLength: 1, maxLength: 20 }), (lines) => {
+        const code = lines.join('\n');
+        fc.pre(code !== '');
+        const once = contentOf(`before\n\n\`\`\`\n${code}\n\`\`\`\n\nafter`);
+        expect(once[1]).toEqual({ type: 'codeBlock', content: [text(code)] });
+        const again = contentOf(`before\n\n\`\`\`\n${plainText(once[1] as object)}\n\`\`\`\n\nafter`);
+        expect(again).toEqual(once);
+      }),
+    );
+  });
+
+  const nested = Array.from({ length: 300 }, (_, i) => `${'  '.repeat(i)}- w${i}x`).join('\n');
+  test.each([
+    ...[
+      '[',
+      '>',
+      '*',
+      '> ',
+      '- ',
+      '1. ',
+      '![',
+      '[a](',
+      '**a ',
+      '*a_ ',
+      '`',
+      '`a``',
+      '<',
+      '<!--',
+      '|',
+      '_a',
+      '~~a ',
+    ],
+    ...['\\', '[a]: ', '[a][', '>- ', '***a', 'a\n=', '```\n', 'http://a.', '- [ ] ', '[ ](', '&#x', '#'],
+  ])('it takes no time to speak of: %j again and again', (each) => {
+    const spent = spentMs(() => {
+      for (const length of [32_767, 150_000]) {
+        const [first] = commentDocuments(fill(each, length), 100);
+        expect(documentFaults(first)).toBe('');
+      }
+    });
+    expect(spent).toBeLessThan(LIMIT_OF_TIME_MS);
+  });
+
+  test('what is nested deeper than anybody nests is read (MD3)', () => {
+    const all = commentDocuments(`${nested}\n\n${'>'.repeat(200)} end`, 100);
+    for (const each of all) expect(documentFaults(each)).toBe('');
+    const read = all.map(everyWord).join(' ');
+    for (let i = 0; i < 300; i += 1) expect(read).toContain(`w${i}x`);
+    expect(read).toContain('end');
+  });
+});
+
+describe('a text that is longer than anybody reads', () => {
+  const lines = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => `- **w${from + n}x** and more`).join('\n');
+
+  test('is Markdown at its beginning, and behind that in a block of code as it was written (CD1)', () => {
+    const all = commentDocuments(lines(0, 5_000), 100);
+    for (const each of all) expect(documentFaults(each)).toBe('');
+    const types = all.flatMap(({ content }) => content).map(({ type }) => type);
+    expect(new Set(types)).toEqual(new Set(['bulletList', 'codeBlock']));
+    const read = all.map((each) => plainText(each)).join('\n');
+    const first = Number(/- \*\*w(\d+)x/.exec(read)?.[1]);
+    expect(first).toBeGreaterThan(2_000);
+    expect(read.endsWith(`\n${lines(first, 5_000)}`)).toBe(true);
+    expect(read.match(/w\d+x/g)).toEqual(lines(0, 5_000).match(/w\d+x/g));
+  });
+
+  test.each(['![', '- a\n', '*a* ', '[', '🙂'])(
+    'takes time that grows with it and not faster, though it is nothing but %j',
+    (each) => {
+      const spentFor = (length: number) => {
+        const message = {
+          target: { place: 'OPS-1' },
+          action: { do: 'post' },
+          text: fill(each, length),
+        } as const;
+        return spentMs(() => {
+          const all = boundedParts(message, ({ text: words }) => commentDocuments(words, 4 * MAX_PARTS));
+          expect(all.length).toBeLessThanOrEqual(MAX_PARTS);
+          for (const document of all)
+            expect(JSON.stringify(document).length).toBeLessThanOrEqual(MAX_COMMENT);
+        });
+      };
+      // Four times as long: four times the time, and sixteen times where each sign looks to the end.
+      const quarter = spentFor(1_048_576);
+      expect(spentFor(4_194_304)).toBeLessThan(10 * Math.max(quarter, 100));
+    },
+  );
+
+  test('no more is made of than is asked for', () => {
+    expect(commentDocuments(fill('a word ', 7_000_000), 3)).toHaveLength(4);
+    expect(MAX_COMMENT).toBe(32_767);
+  });
+});

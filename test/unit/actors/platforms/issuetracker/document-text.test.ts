@@ -1,0 +1,179 @@
+// What a document of the tracker says, as an agent is told it; with what the gateway itself writes there, and come what may.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { commentDocuments } from '../../../../../actors/platforms/issuetracker/document/comment-documents.ts';
+import { textOfDocument } from '../../../../../actors/platforms/issuetracker/document-text.ts';
+import { document, paragraph } from '../../../../fixtures/issue-tracker/payloads.ts';
+
+const node = (type: string, content: readonly unknown[] = [], attrs: object = {}) => ({
+  type,
+  attrs,
+  content,
+});
+const item = (...content: readonly unknown[]) => node('listItem', content);
+const text = (words: string, ...marks: readonly object[]) => ({ type: 'text', text: words, marks });
+
+describe('a document', () => {
+  test.each([
+    ['paragraphs are apart', [paragraph('One'), paragraph('two ', 'three')], 'One\n\ntwo three'],
+    ['lines are lines', [node('paragraph', [text('a'), { type: 'hardBreak' }, text('b')])], 'a\nb'],
+    ['headings have their level', [node('heading', [text('Title')], { level: 3 })], '### Title'],
+    [
+      'a list may stand in a list',
+      [node('bulletList', [item(paragraph('a'), node('orderedList', [item(paragraph('b'))], { order: 4 }))])],
+      '- a\n  4. b',
+    ],
+    [
+      'tasks are ticked',
+      [
+        node('taskList', [
+          node('taskItem', [text('done')], { state: 'DONE' }),
+          node('taskItem', [text('to do')], { state: 'TODO' }),
+        ]),
+      ],
+      '- [x] done\n- [ ] to do',
+    ],
+    [
+      'code is as it stands, behind a fence of its own',
+      [node('codeBlock', [text('```\nif (a)  {\n')], { language: 'js' })],
+      '````js\n```\nif (a)  {\n\n````',
+    ],
+    ['quotations are quoted', [node('blockquote', [paragraph('a'), paragraph('b')])], '> a\n> \n> b'],
+    [
+      'what stands for something says it',
+      [
+        node('paragraph', [
+          node('mention', [], { id: '712020:ada', text: '@Ada' }),
+          text(' '),
+          node('emoji', [], { shortName: ':tada:', text: '🎉' }),
+          text(' '),
+          node('status', [], { text: 'IN PROGRESS' }),
+          text(' '),
+          node('date', [], { timestamp: '1771200000000' }),
+          text(' '),
+          node('inlineCard', [], { url: 'https://acme.example/browse/OPS-1' }),
+        ]),
+      ],
+      '@Ada 🎉 IN PROGRESS 2026-02-16 https://acme.example/browse/OPS-1',
+    ],
+    [
+      'links keep their addresses, once',
+      [
+        node('paragraph', [
+          text('here', { type: 'link', attrs: { href: 'https://a.example' } }),
+          text(' or '),
+          text('https://b.example', { type: 'link', attrs: { href: 'https://b.example' } }),
+          text(' or '),
+          text('x', { type: 'code' }),
+        ]),
+      ],
+      '[here](https://a.example) or https://b.example or `x`',
+    ],
+    [
+      'rows of tables are lines',
+      [
+        node('table', [
+          node('tableRow', [node('tableHeader', [paragraph('a')]), node('tableHeader', [paragraph('b')])]),
+          node('tableRow', [node('tableCell', [paragraph('1')]), node('tableCell', [paragraph('2')])]),
+        ]),
+      ],
+      'a | b\n1 | 2',
+    ],
+    [
+      'panels and what is folded are open',
+      [node('panel', [paragraph('note')]), node('expand', [paragraph('more')], { title: 'Details' })],
+      'note\n\nDetails\n\nmore',
+    ],
+    [
+      'what is new at the tracker is shown as far as it has text (DT1)',
+      [node('hologram', [paragraph('inside')]), node('sticker', [], { text: 'words' })],
+      'inside\n\nwords',
+    ],
+    [
+      'pictures are what they are said to be',
+      [node('mediaSingle', [node('media', [], { alt: 'a graph' })])],
+      'a graph',
+    ],
+  ])('%s', (_, content, expected) => {
+    expect(textOfDocument(document(...content))).toBe(expected);
+  });
+
+  test.each([
+    [null],
+    ['text'],
+    [7],
+    [[]],
+    [{ type: 'paragraph' }],
+    [{ type: 'doc' }],
+    [{ type: 'doc', content: 'x' }],
+  ])('%j is none, and empty', (value) => {
+    expect(textOfDocument(value)).toBe('');
+  });
+
+  test('that is nested deeper than anybody writes is cut off there (DT2)', () => {
+    let deep: unknown = paragraph('deep');
+    for (let level = 0; level < 200; level += 1) deep = node('blockquote', [deep]);
+    expect(textOfDocument(document(paragraph('shallow'), deep))).not.toContain('deep');
+    expect(textOfDocument(document(paragraph('shallow'), deep))).toContain('shallow');
+  });
+
+  test('is never a fault, whatever it is made of (DT1)', () => {
+    const types = [
+      'doc',
+      'paragraph',
+      'text',
+      'bulletList',
+      'listItem',
+      'codeBlock',
+      'table',
+      'tableRow',
+      'date',
+    ];
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof({ maxDepth: 4 }, fc.jsonValue(), tie('node')),
+      node: fc.record(
+        {
+          type: fc.constantFrom(...types, 'heading', 'mention', 'constructor', '__proto__'),
+          text: fc.oneof(fc.string(), fc.jsonValue()),
+          attrs: fc.jsonValue(),
+          marks: fc.oneof(fc.jsonValue(), fc.array(tie('any'))),
+          content: fc.oneof(fc.jsonValue(), fc.array(tie('any'))),
+        },
+        { requiredKeys: ['type'] },
+      ),
+    }));
+    fc.assert(
+      fc.property(value.any, (content) => {
+        expect(typeof textOfDocument({ type: 'doc', content: [content] })).toBe('string');
+      }),
+    );
+  });
+});
+
+test('what the gateway writes reads as it was written, word by word', () => {
+  const word = fc.stringMatching(/^[a-z]{1,8}$/);
+  const line = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '));
+  const block = fc.oneof(
+    line,
+    line.map((words) => `## ${words}`),
+    fc
+      .array(line, { minLength: 1, maxLength: 4 })
+      .map((lines) => lines.map((each) => `- ${each}`).join('\n')),
+    fc.array(line, { minLength: 1, maxLength: 4 }).map((lines) => `\`\`\`js\n${lines.join('\n')}\n\`\`\``),
+    line.map((words) => `> ${words}`),
+  );
+  // Two lists beside each other are one.
+  const apart = fc.array(block, { minLength: 1, maxLength: 6 }).map((blocks) => blocks.join('\n\nand\n\n'));
+  fc.assert(
+    fc.property(apart, (markdown) => {
+      const [written] = commentDocuments(markdown, 100);
+      expect(textOfDocument(written)).toBe(markdown);
+    }),
+  );
+});
+
+test('code with any number of fences in it is code (DT1)', () => {
+  const code = '``` '.repeat(200_000);
+  expect(textOfDocument(document(node('codeBlock', [text(code)])))).toContain(`\n${code}\n`);
+});

@@ -1,0 +1,42 @@
+// What it takes to make nodes of a long text grows with the text, and not with its square.
+
+import { expect, test } from 'vitest';
+import { inlineNodes } from '../../../../../../actors/platforms/issuetracker/document/inline-nodes.ts';
+import type { Token } from '../../../../../../actors/platforms/issuetracker/document/markdown.ts';
+import { TaskNames } from '../../../../../../actors/platforms/issuetracker/document/task-list.ts';
+
+const token = (type: string, more: object = {}) => ({ type, tag: '', nesting: 0, content: '', ...more });
+
+/** Processor time; what looks at all the rest each time takes many times as long. */
+const LIMIT_OF_TIME_MS = 6_000;
+
+function spentMs(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+test('words in emphasis within emphasis', () => {
+  const opened = Array.from({ length: 60_000 }, (_, i) =>
+    i % 2 === 0 ? token('em_open', { tag: 'em', nesting: 1 }) : token('text', { content: 'a' }),
+  );
+  const closed = Array.from({ length: 30_000 }, () => token('em_close', { tag: 'em', nesting: -1 }));
+  const tokens = [...opened, ...closed, token('text', { content: 'b' })] as unknown as readonly Token[];
+  const spent = spentMs(() => {
+    expect(inlineNodes(tokens)).toEqual([
+      { type: 'text', text: 'a'.repeat(30_000), marks: [{ type: 'em' }] },
+      { type: 'text', text: 'b' },
+    ]);
+  });
+  expect(spent).toBeLessThan(LIMIT_OF_TIME_MS);
+});
+
+test('names of many tasks', () => {
+  const spent = spentMs(() => {
+    const names = new TaskNames('a'.repeat(2_000_000));
+    const all = new Set(Array.from({ length: 5_000 }, () => names.next()));
+    expect(all.size).toBe(5_000);
+  });
+  expect(spent).toBeLessThan(LIMIT_OF_TIME_MS);
+});

@@ -1,0 +1,509 @@
+// Triggers of type IssueTracker: events of a tracker's webhooks and rules over real sockets, proven in the three ways.
+
+import { createHmac, randomUUID } from 'node:crypto';
+import { encodeSymmetric } from 'atlassian-jwt';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Adapter, InboundEvent } from '../../../../../actors/platforms/adapter.ts';
+import { issueTrackerAdapter } from '../../../../../actors/platforms/issuetracker/adapter.ts';
+import type { IssueTrackerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
+import { issueTrackerTrigger } from '../../../../fixtures/automation/triggers.ts';
+import {
+  commentCreated,
+  document,
+  grace,
+  issueCreated,
+  issueDeleted,
+  issueOfRule,
+  issueUpdated,
+  paragraph,
+  sprint,
+} from '../../../../fixtures/issue-tracker/payloads.ts';
+
+const SECRET = 'a secret of the tests';
+const PATH = '/webhook/issuetracker';
+const signed = (body: string, secret = SECRET) =>
+  `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+
+let host: TestSourceHost;
+let adapter: Adapter<IssueTrackerTrigger>;
+
+beforeEach(async () => {
+  host = await new TestSourceHost().start();
+  adapter = issueTrackerAdapter({ maxBodyBytes: 16_777_216 });
+});
+afterEach(() => host.stop());
+
+async function open(config: Partial<IssueTrackerTrigger['config']> = {}, name = 'desk') {
+  const trigger = issueTrackerTrigger(name, config);
+  await adapter.open(trigger, host);
+  return trigger;
+}
+
+interface Sending {
+  readonly id?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly path?: string;
+  readonly secret?: string;
+}
+
+async function send(
+  payload: unknown,
+  { id = randomUUID(), headers, path = PATH, secret = SECRET }: Sending = {},
+) {
+  const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  const response = await fetch(host.url + path, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      ...(id === '' ? {} : { 'x-atlassian-webhook-identifier': id }),
+      ...(headers ?? { 'x-hub-signature': signed(body, secret) }),
+    },
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type') === 'application/json';
+  return { status: response.status, body: isJson ? JSON.parse(text) : text };
+}
+
+/** As it reads after it was taken. */
+async function read(payload: unknown): Promise<InboundEvent> {
+  expect((await send(payload)).status).toBe(202);
+  return adapter.read(host.event());
+}
+
+describe('an event', () => {
+  test('of a new issue reads with its words, its fields and the conversation of its key', async () => {
+    const trigger = await open({ base_url: 'https://acme.example' });
+    const payload = issueCreated();
+    const inbound = await read(payload);
+    expect(host.event().key).toBe('conversation/issuetracker/acme.example/TES-41');
+    expect(inbound).toEqual({
+      platform: 'issuetracker',
+      account: 'acme.example',
+      triggers: ['desk'],
+      names: ['tracker:issue_created'],
+      text: 'The checkout is slow\n\nIt takes *ten* seconds.',
+      channel: 'TES',
+      user: '712020:ada',
+      userAliases: ['Ada Lovelace'],
+      context: {
+        'tracker.event': 'tracker:issue_created',
+        'issue.key': 'TES-41',
+        'issue.id': '10040',
+        'issue.summary': 'The checkout is slow',
+        'issue.type': 'Bug',
+        'issue.status': 'In Progress',
+        'issue.priority': 'High',
+        'issue.project': 'TES',
+        'issue.reporter': 'Ada Lovelace',
+        'issue.labels': ['checkout', 'slow'],
+        'issue.url': 'https://acme.example/browse/TES-41',
+        'tracker.sender.id': '712020:ada',
+        'tracker.sender.name': 'Ada Lovelace',
+      },
+      payload,
+      payloadJson: undefined,
+      parameters: {},
+    });
+    expect(adapter.takes?.(trigger, inbound)).toBe(true);
+  });
+
+  test('of a changed issue tells what was changed, and has no words of its own', async () => {
+    await open();
+    const { names, text, context } = await read(issueUpdated());
+    expect(names).toEqual(['tracker:issue_updated']);
+    expect(text).toBeUndefined();
+    expect(context['issue.changed']).toEqual([
+      { field: 'resolution', from: null, to: 'Done' },
+      { field: 'status', from: 'In Progress', to: 'Done' },
+    ]);
+  });
+
+  test('of a deleted issue says which it was', async () => {
+    await open();
+    const { names, text, context } = await read(issueDeleted());
+    expect(names).toEqual(['tracker:issue_deleted']);
+    expect(text).toBeUndefined();
+    expect(context).toMatchObject({ 'issue.key': 'TES-41', 'issue.summary': 'The checkout is slow' });
+  });
+
+  test('of a comment has its text, whoever wrote it and the issue, as far as it is told', async () => {
+    await open();
+    const { names, text, user, context } = await read(commentCreated('Have you *looked* at it?'));
+    expect(names).toEqual(['comment_created']);
+    expect(text).toBe('Have you *looked* at it?');
+    expect(user).toBe('712020:grace');
+    expect(context).toMatchObject({
+      'issue.key': 'TES-41',
+      'issue.status': 'In Progress',
+      'comment.id': '10019',
+      'comment.author': 'Grace Hopper',
+      'tracker.sender.name': 'Grace Hopper',
+    });
+    expect(context).not.toHaveProperty(['issue.reporter']);
+  });
+
+  test('may have documents for texts: what they say is told', async () => {
+    await open();
+    const body = document(paragraph('Have you ', 'looked?'), paragraph('It is urgent.'));
+    expect((await read(commentCreated(body))).text).toBe('Have you looked?\n\nIt is urgent.');
+    const description = document({
+      type: 'bulletList',
+      content: [{ type: 'listItem', content: [paragraph('slow')] }],
+    });
+    expect((await read(issueCreated({ description }))).text).toBe('The checkout is slow\n\n- slow');
+    expect((await read(issueCreated({ description: null }))).text).toBe('The checkout is slow');
+  });
+
+  test('of an issue that was commented on, at a tracker of older kind, has the words of the comment', async () => {
+    await open();
+    const { comment } = commentCreated('unik') as unknown as { comment: object };
+    const user = { name: 'lev', displayName: 'Lev', self: 'http://t.example/rest/api/2/user?username=lev' };
+    const inbound = await read(issueUpdated({}, { comment: { ...comment, author: user }, user }));
+    expect(inbound).toMatchObject({ names: ['tracker:issue_updated'], text: 'unik', user: 'lev' });
+  });
+
+  test.each(['sprint_started', 'sprint_closed'] as const)(
+    '%s has a conversation of its own (ITF1)',
+    async (name) => {
+      const trigger = await open({
+        base_url: 'https://acme.example',
+        projects: ['OPS'],
+        issue_types: ['Bug'],
+      });
+      const inbound = await read(sprint(name));
+      expect(host.event().key).toBe('conversation/issuetracker/acme.example/sprint/42');
+      expect(inbound).toMatchObject({
+        names: [name],
+        text: undefined,
+        channel: undefined,
+        context: {
+          'sprint.id': '42',
+          'sprint.name': 'Sprint 42',
+          'sprint.state': name === 'sprint_started' ? 'active' : 'closed',
+          'sprint.goal': 'A quick checkout',
+        },
+      });
+      expect(adapter.takes?.(trigger, inbound)).toBe(true);
+    },
+  );
+
+  test('reads from the store what it read when it came', async () => {
+    await open();
+    for (const payload of [issueCreated(), issueUpdated(), commentCreated('x'), sprint('sprint_closed')]) {
+      const inbound = await read(payload);
+      const { parsed: _, ...stored } = host.event();
+      expect(adapter.read(stored)).toEqual(inbound);
+    }
+  });
+
+  test('may have its ids as numbers; what is no id is none', async () => {
+    await open();
+    const { comment, ...rest } = commentCreated('x') as ReturnType<typeof commentCreated> & {
+      readonly comment: object;
+    };
+    const idOf = async (id: unknown) =>
+      (await read({ ...rest, timestamp: Math.random(), comment: { ...comment, id } })).context['comment.id'];
+    expect(await idOf(10_019)).toBe('10019');
+    expect(await idOf('10019')).toBe('10019');
+    for (const none of ['../x', '', null, {}, ['1']]) expect(await idOf(none)).toBeUndefined();
+  });
+
+  test('names nothing that has no value', async () => {
+    await open();
+    const bare = issueCreated({ fields: { priority: null, status: undefined, labels: [], reporter: null } });
+    const { context } = await read({ ...bare, user: undefined });
+    expect(Object.keys(context)).toEqual([
+      'tracker.event',
+      'issue.key',
+      'issue.id',
+      'issue.summary',
+      'issue.type',
+      'issue.project',
+      'issue.url',
+    ]);
+  });
+
+  test('that is very large is told whole, and read where it has to be', async () => {
+    const trigger = await open();
+    const payload = issueCreated({ fields: { environment: 'x'.repeat(400_000) } });
+    const inbound = await read(payload);
+    expect(inbound.text).toBe('The checkout is slow\n\nIt takes *ten* seconds.');
+    expect(inbound.context).toMatchObject({ 'issue.key': 'TES-41', 'issue.labels': ['checkout', 'slow'] });
+    expect(JSON.parse(Buffer.from(inbound.payloadJson ?? []).toString())).toEqual(payload);
+    expect(JSON.stringify(inbound.payload)).not.toContain('xxx');
+    expect(adapter.takes?.(trigger, inbound)).toBe(true);
+    const { parsed: _, ...stored } = host.event();
+    expect(adapter.read(stored).context).toEqual(inbound.context);
+  });
+});
+
+describe('what a rule of the tracker sends', () => {
+  const rule = (payload: unknown, query = '') =>
+    send(payload, { id: '', headers: { 'x-webhook-secret': SECRET }, path: PATH + query });
+
+  test('is an issue without a name, which only a default agent takes (TF1)', async () => {
+    const trigger = await open({ auth_mode: 'static', projects: ['TES'], issue_types: ['bug'] });
+    expect((await rule(issueOfRule())).status).toBe(202);
+    const inbound = adapter.read(host.event());
+    expect(inbound).toMatchObject({
+      names: ['tracker:issue'],
+      text: 'The checkout is slow\n\nIt takes *ten* seconds.',
+      context: { 'issue.key': 'TES-41', 'issue.id': '10040', 'issue.type': 'Bug', 'issue.project': 'TES' },
+    });
+    expect(inbound.context).not.toHaveProperty(['tracker.event']);
+    expect(adapter.takes?.(trigger, inbound)).toBe(true);
+  });
+
+  test.each(['tracker:issue_created', 'jira:issue_created'])(
+    'may be named %s by its address (TF1)',
+    async (name) => {
+      await open({ auth_mode: 'static' });
+      await rule(issueOfRule(), `?event=${encodeURIComponent(name)}`);
+      expect(adapter.read(host.event())).toMatchObject({ names: ['tracker:issue_created'] });
+    },
+  );
+
+  test('names itself where its body does, whatever its address says', async () => {
+    await open({ auth_mode: 'static' });
+    await rule(issueUpdated(), '?event=tracker:issue_created');
+    expect(adapter.read(host.event())).toMatchObject({ names: ['tracker:issue_updated'] });
+  });
+
+  test('may have the issue in it, and a comment (TF1)', async () => {
+    await open({ auth_mode: 'static' });
+    const { webhookEvent: _, ...body } = commentCreated('Please look at it.');
+    await rule(body);
+    expect(adapter.read(host.event())).toMatchObject({
+      names: ['tracker:issue'],
+      text: 'Please look at it.',
+    });
+  });
+
+  test('is an event each time (ITP1)', async () => {
+    await open({ auth_mode: 'static' });
+    const [one, other] = [await rule(issueOfRule()), await rule(issueOfRule())];
+    expect([one.status, other.status]).toEqual([202, 202]);
+    expect(one.body.id).not.toBe(other.body.id);
+  });
+});
+
+describe('what comes again', () => {
+  test('under the identifier that it had is known, whatever else it says (ITP1)', async () => {
+    await open();
+    const first = await send(issueCreated(), { id: 'w-1' });
+    expect(first).toEqual({ status: 202, body: { id: 'issuetracker:desk/w-1', status: 'accepted' } });
+    expect(await send(issueCreated(), { id: 'w-1' })).toEqual({
+      status: 200,
+      body: { id: 'issuetracker:desk/w-1', status: 'duplicate' },
+    });
+  });
+
+  test('as it was signed is known under another identifier, and without one, for as long as the trigger says (ITP1)', async () => {
+    await open({ replay_window_seconds: 60 });
+    const payload = issueCreated();
+    await send(payload, { id: 'w-1' });
+    for (const id of ['w-2', ''])
+      expect((await send(payload, { id })).body).toEqual({
+        id: 'issuetracker:desk/w-1',
+        status: 'duplicate',
+      });
+    expect((await send(issueCreated(), { id: '' })).status).toBe(202);
+  });
+
+  test.each([undefined, 0])(
+    'under another identifier is an event, and without one, where replay_window_seconds is %s (ITP1)',
+    async (seconds) => {
+      await open(seconds === undefined ? {} : { replay_window_seconds: seconds });
+      const payload = issueCreated();
+      for (const id of ['w-1', 'w-2', '', '']) expect((await send(payload, { id })).status).toBe(202);
+    },
+  );
+
+  test('for a trigger with a path of its own is an event for that, too', async () => {
+    await open();
+    await open({ path: '/other' }, 'other');
+    const payload = issueCreated();
+    await send(payload, { id: 'w-1' });
+    expect((await send(payload, { id: 'w-1', path: '/other' })).body).toEqual({
+      id: 'issuetracker:other/w-1',
+      status: 'accepted',
+    });
+  });
+
+  test('under an identifier of strange form is known as well', async () => {
+    await open();
+    const id = `../${'x'.repeat(300)}`;
+    const first = await send(issueCreated(), { id });
+    expect(first.body.id).toMatch(/^issuetracker:desk\/digest:[0-9a-f]{64}$/);
+    expect((await send(issueCreated(), { id })).body.status).toBe('duplicate');
+  });
+});
+
+describe('answers to the tracker', () => {
+  test.each([
+    ['an event that nobody here knows', sprint('sprint_created')],
+    ['an event of something else', { webhookEvent: 'worklog_created', worklog: { id: '1' } }],
+  ])('%s is 200, and nothing is kept', async (_, payload) => {
+    await open();
+    const { status, body } = await send(payload);
+    expect({ status, said: body.status }).toEqual({ status: 200, said: 'ignored' });
+    expect(host.store.events).toEqual([]);
+  });
+
+  test.each([
+    ['no JSON', 'Hello World!'],
+    ['no object', '[]'],
+    ['an object of nothing', '{}'],
+    ['an event without its issue', { webhookEvent: 'jira:issue_created' }],
+    ['an event whose issue has no key of one (TF2)', issueCreated({ key: '../../myself' })],
+    ['a comment without a comment', { ...issueUpdated(), webhookEvent: 'comment_created' }],
+    ['a sprint without one', { webhookEvent: 'sprint_started' }],
+    ['a name that is none', { ...issueCreated(), webhookEvent: 7 }],
+  ])('%s is 400 when it is verified, and 401 when it is not', async (_, payload) => {
+    await open();
+    expect((await send(payload)).status).toBe(400);
+    expect((await send(payload, { secret: 'another' })).status).toBe(401);
+  });
+});
+
+describe('a signature', () => {
+  const vector = 'sha256=a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9';
+
+  test("of the vendor's documents fits", async () => {
+    await open({ webhook_secret: "It's a Secret to Everybody" });
+    const post = (signature: string, body = 'Hello World!') =>
+      send(body, { headers: { 'x-hub-signature': signature } });
+    // Verified, and no event.
+    expect((await post(vector)).status).toBe(400);
+    expect((await post(vector.replace('a477', 'a478'))).status).toBe(401);
+    expect((await post(vector, 'Hello World')).status).toBe(401);
+  });
+
+  test('under the secret of before fits as long as that is in the file', async () => {
+    await open({ webhook_secret: 'new', webhook_secret_previous: SECRET });
+    expect((await send(issueCreated())).status).toBe(202);
+    expect((await send(issueCreated(), { secret: 'new' })).status).toBe(202);
+    expect((await send(issueCreated(), { secret: 'older' })).status).toBe(401);
+  });
+
+  test('does not fit with one byte of the body changed', async () => {
+    await open();
+    const body = Buffer.from(JSON.stringify(issueCreated()));
+    const signature = signed(body.toString());
+    await fc.assert(
+      fc.asyncProperty(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), async (at, by) => {
+        const changed = Buffer.from(body);
+        changed[at] = (changed[at] ?? 0) ^ by;
+        const { status } = await fetch(host.url + PATH, {
+          method: 'POST',
+          body: changed,
+          headers: { 'x-hub-signature': signature },
+        });
+        expect(status).toBe(401);
+      }),
+      { numRuns: 50 },
+    );
+    expect(host.store.events).toEqual([]);
+  });
+
+  test.each([
+    ['a missing one', {}],
+    ['one of another hash', { 'x-hub-signature': signed('x').replace('sha256', 'sha1') }],
+    ['one under the newer name', { 'x-hub-signature-256': signed(JSON.stringify({})) }],
+    ['the secret itself', { 'x-hub-signature': SECRET }],
+  ] as const)('that is %s is refused', async (_, headers) => {
+    await open();
+    const { status, body } = await send({}, { headers });
+    expect(status).toBe(401);
+    expect(JSON.stringify(body)).not.toContain(SECRET);
+  });
+});
+
+describe('a fixed header', () => {
+  const by = (name: string, value = SECRET) => send(issueCreated(), { headers: { [name]: value } });
+
+  test('has its default name, or the one that the file gives, in any case', async () => {
+    await open({ auth_mode: 'static' });
+    await open({ auth_mode: 'static', auth_header: 'authorization', path: '/other' }, 'other');
+    expect((await by('X-Webhook-Secret')).status).toBe(202);
+    const other = await send(issueCreated(), { headers: { Authorization: SECRET }, path: '/other' });
+    expect(other.status).toBe(202);
+  });
+
+  test('must have the whole secret, of now or of before, and nothing else proves anything', async () => {
+    await open({ auth_mode: 'static', webhook_secret_previous: 'the old one' });
+    expect((await by('x-webhook-secret', 'the old one')).status).toBe(202);
+    for (const value of [`${SECRET}x`, SECRET.slice(1), SECRET.toUpperCase(), ''])
+      expect((await by('x-webhook-secret', value)).status, value).toBe(401);
+    expect((await send(issueCreated())).status).toBe(401);
+  });
+});
+
+describe('a token', () => {
+  test('proves an event, and a wrong one is refused in words that repeat nothing of it (TV3)', async () => {
+    await open({ auth_mode: 'jwt' });
+    const exp = Math.floor(Date.now() / 1000) + 60;
+    const by = (token: string) => send(issueCreated(), { headers: { authorization: `JWT ${token}` } });
+    expect((await by(encodeSymmetric({ exp }, SECRET))).status).toBe(202);
+    const wrong = encodeSymmetric({ exp }, 'another');
+    const { status, body } = await by(wrong);
+    expect(status).toBe(401);
+    expect(JSON.stringify(body)).toContain('has a signature that is wrong');
+    expect(JSON.stringify(body)).not.toContain(wrong.split('.')[2]);
+    expect((await send(issueCreated())).status).toBe(401);
+  });
+});
+
+describe('filters', () => {
+  const takes = async (config: Partial<IssueTrackerTrigger['config']>, payload: unknown) => {
+    const trigger = await open(config);
+    return adapter.takes?.(trigger, await read(payload));
+  };
+
+  test.each([
+    [{ projects: ['TES'] }, true],
+    [{ projects: ['TE', 'OPS'] }, false],
+    [{ issue_types: ['bug', 'Task'] }, true],
+    [{ issue_types: ['Task'] }, false],
+    [{ projects: ['TES'], issue_types: ['Task'] }, false],
+    [{ ignore_senders: ['ada lovelace'] }, false],
+    [{ ignore_senders: ['712020:ADA'] }, false],
+    [{ ignore_senders: ['ada'] }, true],
+  ])('with %j an issue of TES, a Bug by Ada, is taken: %s', async (config, isTaken) => {
+    expect(await takes(config, issueCreated())).toBe(isTaken);
+  });
+
+  test('know the project of an issue by its key where nothing else tells it, and no type by anything (ITF2)', async () => {
+    const bare = issueCreated({ fields: { project: undefined, issuetype: undefined } });
+    expect(await takes({ projects: ['TES'] }, bare)).toBe(true);
+    expect(
+      await takes({ issue_types: ['Bug'], path: '/x' }, issueCreated({ fields: { issuetype: null } })),
+    ).toBe(false);
+  });
+
+  test('know a comment by whoever wrote it', async () => {
+    expect(await takes({ ignore_senders: [grace.accountId] }, commentCreated('x'))).toBe(false);
+  });
+});
+
+describe('two trackers with one secret', () => {
+  test('have the events that name them; what names neither is for both', async () => {
+    await open({ base_url: 'https://acme.example' }, 'acme');
+    await open({ base_url: 'https://other.example' }, 'other');
+    const triggers = async (site: string) => (await read(issueCreated({ site }))).triggers;
+    expect(await triggers('https://other.example')).toEqual(['other']);
+    expect(await triggers('https://acme.example')).toEqual(['acme']);
+    expect(await triggers('https://third.example')).toEqual(['acme', 'other']);
+    const inbound = adapter.read(host.event());
+    expect(inbound.account).toBeUndefined();
+  });
+
+  test('behind one gateway of the vendor are told apart by their paths', () => {
+    const account = (base_url: string) => adapter.account?.(issueTrackerTrigger('desk', { base_url }));
+    expect(account('https://api.example/ex/tracker/one')).toBe('api.example:ex:tracker:one');
+    expect(account('https://api.example')).toBe('api.example');
+  });
+});

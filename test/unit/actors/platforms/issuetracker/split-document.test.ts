@@ -1,0 +1,142 @@
+// Answers that are longer than one comment: each part is within the limit and valid, and nothing between them is lost.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { blocksOf } from '../../../../../actors/platforms/issuetracker/document/blocks.ts';
+import {
+  commentDocuments,
+  MAX_COMMENT,
+} from '../../../../../actors/platforms/issuetracker/document/comment-documents.ts';
+import {
+  plainText,
+  type TrackerDocument,
+} from '../../../../../actors/platforms/issuetracker/document/nodes.ts';
+import { splitDocument } from '../../../../../actors/platforms/issuetracker/document/split-document.ts';
+import { documentFaults } from '../../../../fixtures/issue-tracker/document-faults.ts';
+
+const sizeOf = (document: TrackerDocument) => JSON.stringify(document).length;
+const readIn = (all: readonly TrackerDocument[]) => all.map((each) => plainText(each)).join('\n');
+const wordsOf = (text: string) => text.match(/w\d+x/g) ?? [];
+
+/** The parts of a text under a limit. */
+function parts(markdown: string, limit: number): readonly TrackerDocument[] {
+  const all = splitDocument(blocksOf(markdown), limit);
+  for (const each of all) {
+    expect(sizeOf(each)).toBeLessThanOrEqual(limit);
+    expect(each.content.length).toBeGreaterThan(0);
+    expect(documentFaults(each)).toBe('');
+  }
+  return all;
+}
+
+const counted = (count: number, of: (n: number) => string, by = '\n') =>
+  Array.from({ length: count }, (_, n) => of(n)).join(by);
+
+describe('an answer', () => {
+  test('that just fits is one comment, and one that does not is two', () => {
+    const rest = sizeOf({ version: 1, type: 'doc', content: blocksOf('x') }) - 1;
+    const just = 'x'.repeat(MAX_COMMENT - rest);
+    expect(commentDocuments(just, 100).map(sizeOf)).toEqual([MAX_COMMENT]);
+    expect(commentDocuments(`${just}x`, 100)).toHaveLength(2);
+  });
+
+  test('is divided between paragraphs, and its heading stays with what it heads (ITS2)', () => {
+    const all = parts(`${'a'.repeat(300)}\n\n# head\n\n${'b'.repeat(300)}`, 600);
+    expect(all.map((each) => plainText(each))).toEqual(['a'.repeat(300), `head\n${'b'.repeat(300)}`]);
+  });
+
+  test('has code again where code was cut, at ends of lines (ITS2, ITS3)', () => {
+    const code = counted(200, (n) => `  line ${n} "quoted"`);
+    const all = parts(`\`\`\`ts\n${code}\n\`\`\``, 1_000);
+    const blocks = all.flatMap(({ content }) => content);
+    expect(all.length).toBeGreaterThan(4);
+    for (const block of blocks) expect(block).toMatchObject({ type: 'codeBlock', attrs: { language: 'ts' } });
+    expect(blocks.map((block) => plainText(block)).join('\n')).toBe(code);
+  });
+
+  test('counts on in its numbers (ITS2)', () => {
+    const all = parts(
+      counted(100, (n) => `${n + 5}. w${n}x`),
+      700,
+    );
+    const lists = all.flatMap(({ content }) => content) as unknown as {
+      attrs: { order: number };
+      content: unknown[];
+    }[];
+    expect(lists.length).toBeGreaterThan(2);
+    let next = 5;
+    for (const { attrs, content } of lists) {
+      expect(attrs.order).toBe(next);
+      next += content.length;
+    }
+    expect(next).toBe(105);
+  });
+
+  test('has the head of a table above each part of it; a row that is too large is said in words (ITS2)', () => {
+    const row = (n: number) => `|w${n}x|${n === 20 ? 'long '.repeat(800) : 'b'}|`;
+    const all = parts(`|one|two|\n|-|-|\n${counted(40, row)}`, 3_000);
+    const blocks = all.flatMap(({ content }) => content);
+    const tables = blocks.filter(({ type }) => type === 'table');
+    expect(tables.length).toBeGreaterThan(2);
+    for (const table of tables) expect(plainText(table).startsWith('one\ntwo\n')).toBe(true);
+    expect(blocks.some(({ type }) => type === 'paragraph')).toBe(true);
+    expect(wordsOf(readIn(all))).toEqual(counted(40, (n) => `w${n}x`).split('\n'));
+  });
+
+  test('has no task twice under one name', () => {
+    const all = parts(
+      counted(30, (n) => `- [ ] w${n}x\n  - [x] ${'more '.repeat(100)}`),
+      1_200,
+    );
+    const names = JSON.stringify(all).match(/"localId":"[^"]+"/g) ?? [];
+    expect(new Set(names).size).toBe(names.length);
+    expect(wordsOf(readIn(all))).toHaveLength(30);
+  });
+
+  test('may have an item, a quotation, a line and a word that are longer than a comment', () => {
+    const long = counted(300, (n) => `w${n}x`, ' ');
+    for (const text of [long, `- a\n  - ${long}`, `> ${long}`, `# ${long}`, `- [ ] ${long}`, `**${long}**`]) {
+      const all = parts(text, 800);
+      expect(all.length).toBeGreaterThan(2);
+      expect(wordsOf(readIn(all))).toEqual(long.split(' '));
+    }
+    const emoji = '🙂'.repeat(1_000);
+    expect(
+      parts(emoji, 500)
+        .map((each) => plainText(each))
+        .join(''),
+    ).toBe(emoji);
+  });
+});
+
+test('the name of a later part of a list of tasks is counted (ITS1)', () => {
+  for (let length = 1; length < 60; length += 1)
+    parts(
+      counted(40, (n) => `- [ ] ${'y'.repeat(length)} w${n}x`),
+      700,
+    );
+});
+
+test('whatever is divided is valid, within the limit, and has all words in their order (ITS1, ITS3)', () => {
+  const line = fc.nat(9).chain((kind) =>
+    fc
+      .array(fc.constantFrom('w ', '**w** ', '`w` ', '[w](https://a.example/) ', '"\\\\" '), {
+        maxLength: 60,
+      })
+      .map(
+        (words) =>
+          (['', '', '- ', '  - ', '1. ', '> ', '# ', '|', '- [ ] ', '```\n'][kind] ?? '') + words.join(''),
+      ),
+  );
+  const limits = fc.constantFrom(700, 1_500, 4_000);
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 30 }), limits, (lines, limit) => {
+      let count = 0;
+      const markdown = lines.join('\n').replace(/\bw\b/g, () => `w${count++}x`);
+      const whole = blocksOf(markdown);
+      const all = parts(markdown, limit);
+      expect(wordsOf(readIn(all))).toEqual(wordsOf(readIn([{ version: 1, type: 'doc', content: whole }])));
+    }),
+    { numRuns: 500 },
+  );
+});

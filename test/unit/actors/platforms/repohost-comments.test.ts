@@ -1,0 +1,501 @@
+// Answers as comments, against a REST API on loopback: posted once, cut where they must be, refusals told apart.
+
+import { setTimeout } from 'node:timers/promises';
+import { sign } from '@octokit/webhooks-methods';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DeliveryError } from '../../../../actors/events/outbox/delivery-error.ts';
+import { htmlMarks } from '../../../../actors/events/outbox/resend-mark.ts';
+import type { Adapter } from '../../../../actors/platforms/adapter.ts';
+import { commentText } from '../../../../actors/platforms/repository-hosts/outbound.ts';
+import { repoHostAdapter } from '../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
+import type { NewEvent, StoredEvent } from '../../../../actors/store/store.ts';
+import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
+import { rowsOfAnswer, sendRow } from '../../../fixtures/automation/outbound.ts';
+import { repoExample } from '../../../fixtures/automation/repo-payloads.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
+import type { Refusal } from '../../../fixtures/repositories/fake-repo-api.ts';
+import { RepoRestHost } from '../../../fixtures/repositories/repo-rest-host.ts';
+
+const TOKEN = 'ghp_the_token_that_nobody_may_see';
+const PLACE = 'Codertocat/Hello-World#1';
+const form = { marks: htmlMarks, maxComment: 65_536 };
+const POST = /^POST .*\/comments$/;
+
+let rest: RepoRestHost;
+let host: TestSourceHost;
+let adapter: Adapter<RepoHostTrigger>;
+let trigger: RepoHostTrigger;
+let close: () => Promise<void>;
+
+beforeEach(async () => {
+  rest = await new RepoRestHost().start();
+  host = await new TestSourceHost().start();
+  adapter = repoHostAdapter({ maxBodyBytes: 1_000_000 });
+  // A token of its own for each test: the limits of one are shared by all who have it.
+  trigger = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
+  ({ close } = await adapter.open(trigger, host));
+});
+afterEach(async () => {
+  await close();
+  await host.stop();
+  await rest.stop();
+});
+
+async function receive(event: string, payload: object) {
+  const body = JSON.stringify(payload);
+  const response = await fetch(host.url + trigger.config.path, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': event,
+      'x-github-delivery': `d-${host.store.events.length + 1}`,
+      'x-hub-signature-256': await sign(trigger.config.webhook_secret, body),
+    },
+  });
+  return { status: response.status, body: (await response.json()) as { readonly status: string } };
+}
+
+/** The rows of an answer to an event. */
+async function rowsFor(
+  event: string,
+  action: string | undefined,
+  text: string,
+): Promise<readonly NewEvent[]> {
+  await receive(event, repoExample(event, action));
+  return rowsOfAnswer(adapter, trigger, host.event(), text);
+}
+
+async function rowFor(text: string): Promise<StoredEvent> {
+  const [row] = await rowsFor('issue_comment', 'created', text);
+  if (row === undefined) throw new Error('no row');
+  return { ...row, seq: 2, at: Date.now(), attempt: 1, crashes: 0 };
+}
+
+const send = (row: StoredEvent, signal?: AbortSignal) =>
+  sendRow(adapter, trigger, row, signal === undefined ? {} : { signal });
+
+async function failure(row: StoredEvent, signal?: AbortSignal): Promise<DeliveryError> {
+  const error: unknown = await send(row, signal).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof DeliveryError)) throw new Error(`expected a DeliveryError, not ${error}`);
+  const shown = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
+  expect(shown).not.toContain(TOKEN);
+  return error;
+}
+
+const posted = () => (rest.comments.get(PLACE) ?? []).map(({ body }) => body);
+
+describe('an answer', () => {
+  test('becomes one row for its issue, and the row a comment with a mark', async () => {
+    const row = await rowFor('Thank **you**.');
+    expect(row).toMatchObject({
+      id: 'outbox:repohost:reviews/d-1/1',
+      key: `outbox/repohost/${new URL(rest.url).host}/${PLACE}`,
+      trace: host.event().trace,
+    });
+    expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews', action: 'post', sender: expect.any(String) });
+    expect(await send(row)).toEqual({ id: '1' });
+    expect(posted()).toEqual([`${htmlMarks.of(row.id)}\n\nThank **you**.`]);
+    expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
+  });
+
+  test('of which an older version has made the row is posted as it stands there', async () => {
+    const row = await rowFor('Thank you.');
+    const body = `${htmlMarks.of('repohost:reviews/d-1/1')}\n\nThank you.`;
+    const comment = { repository: 'Codertocat/Hello-World', number: 1, body };
+    const id = 'repohost:reviews/d-1/1';
+    await send({ ...row, id, meta: '{"trigger":"reviews"}', body: Buffer.from(JSON.stringify(comment)) });
+    expect(posted()).toEqual([body]);
+  });
+
+  test('in place of an earlier one changes that comment; of one that is gone it is told so', async () => {
+    const first = await rowFor('Thinking…');
+    const message = { target: { place: PLACE }, action: { do: 'edit', of: first.id } as const };
+    const [rendered] = adapter.outbound!.render(trigger, { ...message, text: 'Thank you.' });
+    const edit = { ...first, id: 'outbox:edit/1', body: Buffer.from(JSON.stringify(rendered)) };
+    const { id } = await send(first);
+    // Each by another token, which need not wait for its turn.
+    const sent = (before?: string) => {
+      const other = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
+      const receiptOf = async (row: string) =>
+        row === first.id && before !== undefined ? { id: before } : undefined;
+      return sendRow(adapter, other, edit, { receiptOf });
+    };
+    await expect(sent('77')).rejects.toMatchObject({ isTargetGone: true, platformCode: 404 });
+    expect(await sent(id)).toEqual({ id });
+    expect(posted()).toEqual([`${htmlMarks.of(edit.id)}\n\nThank you.`]);
+    expect((await sent()).id).not.toBe(id);
+    expect(posted()).toHaveLength(2);
+  });
+
+  test('becomes no row when it is empty, when nothing can be commented on, and without a token', async () => {
+    expect(await rowsFor('issue_comment', 'created', ' \n ')).toEqual([]);
+    expect(await rowsFor('push', undefined, 'hello')).toEqual([]);
+    const silent = repoHostTrigger('silent');
+    expect(rowsOfAnswer(adapter, silent, host.event(), 'hello')).toEqual([]);
+  });
+
+  test('that is too long is cut where one sees it, and still taken', async () => {
+    const row = await rowFor(`\`\`\`\n${'line of code 🙂\n'.repeat(10_000)}`);
+    await send(row);
+    const [body = ''] = posted();
+    expect(body.length).toBeLessThanOrEqual(65_536);
+    expect(body.length).toBeGreaterThan(65_000);
+    expect(encodeURIComponent(body)).toContain('%F0%9F%99%82'); // throws for half a character
+  });
+
+  test.each(['```\ncode', '~~~\ncode', '<!-- open', '<details>\n```\ncode\n\nmore', '<div title="', '> ```'])(
+    'hides neither the mark nor that it was cut by what it leaves open, here %j',
+    (open) => {
+      const mark = htmlMarks.of('row');
+      const bodyOf = (text: string) => `${mark}\n\n${commentText(text, form)}`;
+      expect(bodyOf(open)).toBe(`${mark}\n\n${open}`);
+      const long = `${open}${' 🙂'.repeat(30_000)}`;
+      const body = bodyOf(long);
+      // A character of two halves may just not fit.
+      expect([65_535, 65_536]).toContain(body.length);
+      const note = `*(cut: the answer has ${long.length} characters, more than a comment can hold)*`;
+      expect(body.startsWith(`${mark}\n\n${note}\n\n${open} `)).toBe(true);
+    },
+  );
+
+  test('that just fits is not cut', () => {
+    const text = 'x'.repeat(65_536 - `${htmlMarks.of('row')}\n\n`.length);
+    expect(commentText(text, form)).toBe(text);
+    expect(commentText(`${text}x`, form)).toContain('*(cut: ');
+  });
+
+  test('cannot carry the mark of another row', async () => {
+    const other = htmlMarks.of('outbox:repohost:other/d/1');
+    const row = await rowFor(`look: ${other}`);
+    await send(row);
+    expect(posted()[0]).not.toContain(other);
+    expect(posted()[0]).toContain(htmlMarks.of(row.id));
+  });
+
+  test('has its title and fields as text, and of its actions those that lead to a page', async () => {
+    await receive('issue_comment', repoExample('issue_comment', 'created'));
+    const data = {
+      title: 'Review',
+      fields: [{ name: 'risk', value: 'low' }],
+      actions: [
+        { id: 'a', title: 'Again' },
+        { id: 'l', title: 'Log', url: 'https://ci.example/1' },
+      ],
+    };
+    const [row] = rowsOfAnswer(adapter, trigger, host.event(), 'Fine.', data);
+    expect(JSON.parse(Buffer.from(row?.body ?? []).toString())).toMatchObject({
+      text: '**Review**\n\nFine.\n\n- **risk**: low\n- [Log](https://ci.example/1)',
+    });
+  });
+});
+
+test('a comment notifies nobody unless its trigger lets it, however a name is written; code can be copied', async () => {
+  await receive('issue_comment', repoExample('issue_comment', 'created'));
+  const said = 'ask @ada, _@bob_, &#64;eve or @acme/team by mail@acme.example: `npm i @acme/kit`';
+  const text = (mentions: 'none' | 'allow') => {
+    const [row] = rowsOfAnswer(adapter, { ...trigger, mentions }, host.event(), said);
+    return (JSON.parse(Buffer.from(row?.body ?? []).toString()) as { text: string }).text;
+  };
+  expect(text('allow')).toBe(said);
+  expect(text('none').replaceAll('\u2060', '|')).toBe(
+    'ask @|ada, _@|bob_, &|#64;eve or @|acme/team by mail@acme.example: `npm i @acme/kit`',
+  );
+});
+
+describe('a comment is posted once', () => {
+  test('although the first attempt ended before its answer', async () => {
+    const row = await rowFor('once');
+    rest.refuse(POST, { status: 0, isCut: true });
+    expect((await failure(row)).isFinal).toBe(false);
+    await send({ ...row, attempt: 2 });
+    expect(posted()).toHaveLength(1);
+  });
+
+  test('although that attempt does not count: a stop cut it short, or its row was dead and is replayed (COM1)', async () => {
+    const row = await rowFor('once');
+    rest.refuse(POST, { status: 0, isCut: true });
+    await failure(row);
+    await send({ ...row, attempt: 1, wasClaimed: true });
+    expect(posted()).toHaveLength(1);
+  });
+
+  test('although our clock was ahead when its row was made (COM2)', async () => {
+    const row = { ...(await rowFor('once')), at: Date.now() + 7_200_000 };
+    await send(row);
+    await send({ ...row, attempt: 2 });
+    expect(posted()).toHaveLength(1);
+  });
+
+  test('and looked for on all pages of what came since', async () => {
+    const row = await rowFor('once');
+    await send(row);
+    rest.pageSize = 2;
+    const mine = rest.comments.get(PLACE)?.[0];
+    if (mine === undefined) throw new Error('nothing was posted');
+    rest.comments.set(PLACE, [...Array.from({ length: 5 }, () => ({ ...mine, body: 'other' })), mine]);
+    await send({ ...row, attempt: 2 });
+    expect(posted()).toHaveLength(6);
+    expect(rest.askedFor('GET', /comments/)).toHaveLength(3);
+  });
+
+  test('and not on the word of a host whose list of comments is none', async () => {
+    const row = await rowFor('once');
+    await send(row);
+    rest.refuse(/^GET .*\/comments/, { status: 200, message: 'a page of a proxy' });
+    const error = await failure({ ...row, attempt: 2 });
+    expect(error).toMatchObject({ isFinal: false });
+    expect(error.message).toContain(`the comments on ${PLACE}`);
+    await send({ ...row, attempt: 3 });
+    expect(posted()).toHaveLength(1);
+  });
+
+  test('and posted when an attempt before it did not', async () => {
+    const row = await rowFor('late');
+    rest.refuse(POST, { status: 500 });
+    expect((await failure(row)).isFinal).toBe(false);
+    expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
+    const tooSoon = await failure({ ...row, attempt: 2 });
+    expect(tooSoon).toMatchObject({ isTooSoon: true });
+    await setTimeout(tooSoon.retryAfterMs);
+    await send({ ...row, attempt: 2 });
+    expect(posted()).toHaveLength(1);
+  });
+});
+
+describe('a refusal', () => {
+  const inTenMinutes = () => String(Math.floor(Date.now() / 1000) + 600);
+  test.each([
+    ['401', { status: 401, message: `Bad credentials ${TOKEN}` }, true, undefined],
+    ['403', { status: 403, message: 'Resource not accessible by integration' }, true, undefined],
+    ['404', { status: 404 }, true, undefined],
+    ['410', { status: 410 }, true, undefined],
+    ['422', { status: 422 }, true, undefined],
+    ['500', { status: 500 }, false, undefined],
+    ['502', { status: 502 }, false, undefined],
+    ['429 with Retry-After', { status: 429, headers: { 'retry-after': '7' } }, false, [7_000, 7_000]],
+    ['429 without', { status: 429 }, false, [60_000, 60_000]],
+    ['503 with Retry-After', { status: 503, headers: { 'retry-after': '3' } }, false, [3_000, 3_000]],
+    [
+      '403 at the end of the hour’s quota',
+      {
+        status: 403,
+        message: 'API rate limit exceeded for user ID 1.',
+        headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inTenMinutes() },
+      },
+      false,
+      [400_000, 602_000],
+    ],
+    ['403 for too many at once', { status: 403, headers: { 'retry-after': '30' } }, false, [30_000, 30_000]],
+    [
+      '403 for too many at once, without a time',
+      { status: 403, message: 'You have exceeded a secondary rate limit.' },
+      false,
+      [60_000, 60_000],
+    ],
+    ['500 with Retry-After', { status: 500, headers: { 'retry-after': '9' } }, false, [9_000, 9_000]],
+  ] as const)('%s is told apart', async (_, refusal, isFinal, pauses) => {
+    const row = await rowFor('x');
+    rest.refuse(POST, refusal);
+    const error = await failure(row);
+    // Whoever names a pause takes no more for now; that is no failed attempt.
+    expect([error.isFinal, error.isTooSoon]).toEqual([isFinal, pauses !== undefined]);
+    expect(error.platformCode).toBe(refusal.status);
+    expect(error.message).toContain(`127.0.0.1:${new URL(rest.url).port} answered ${refusal.status}`);
+    expect(error.message).toContain(PLACE);
+    if (pauses === undefined) expect(error.retryAfterMs).toBeUndefined();
+    else {
+      expect(error.retryAfterMs).toBeGreaterThanOrEqual(pauses[0]);
+      expect(error.retryAfterMs).toBeLessThanOrEqual(pauses[1]);
+    }
+    expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
+  });
+
+  test('of the connection can be tried again (RA1)', async () => {
+    const row = await rowFor('x');
+    await rest.stop();
+    const error = await failure(row);
+    expect(error).toMatchObject({ isFinal: false });
+    expect(error.message).toContain('ECONNREFUSED');
+    rest = await new RepoRestHost().start();
+  });
+
+  test('by a redirect is final: nothing was posted', async () => {
+    const row = await rowFor('x');
+    rest.refuse(POST, { status: 301, headers: { location: `${rest.url}/repos/o/r/issues/1/comments` } });
+    expect(await failure(row)).toMatchObject({ isFinal: true });
+    expect(rest.askedFor('GET', /comments/)).toHaveLength(0);
+  });
+
+  test('comes at once when the attempt is given up (RA2)', async () => {
+    const row = await rowFor('x');
+    const giving = new AbortController();
+    giving.abort();
+    expect((await failure(row, giving.signal)).isFinal).toBe(false);
+    expect(rest.askedFor('POST', /comments/)).toHaveLength(0);
+  });
+
+  test('is final without a token', async () => {
+    const row = await rowFor('x');
+    trigger = repoHostTrigger('reviews');
+    expect(await failure(row)).toMatchObject({ isFinal: true });
+  });
+});
+
+describe('a refusal of the host for too many requests', () => {
+  const posts = () => rest.askedFor('POST', /comments/).length;
+  const refuseFor = (seconds: number) =>
+    rest.refuse(POST, { status: 429, headers: { 'retry-after': String(seconds) } });
+
+  test('after which nothing is left is the last one until there is more, and nothing is asked meanwhile (RA4)', async () => {
+    const row = await rowFor('Thank you.');
+    rest.headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '600' };
+    await send(row);
+    const asked = rest.asked.length;
+    const error = await failure({ ...row, id: 'outbox:repohost:reviews/d-2/1' });
+    expect(error).toMatchObject({ isTooSoon: true });
+    expect(error.retryAfterMs).toBeGreaterThan(590_000);
+    expect(rest.asked).toHaveLength(asked);
+  });
+
+  test('is one to all that have the token, whatever trigger and destination: nothing of theirs leaves (RA4, CY1)', async () => {
+    const row = await rowFor('x');
+    refuseFor(600);
+    expect(await failure(row)).toMatchObject({ isTooSoon: true, retryAfterMs: 600_000 });
+    const other = repoHostTrigger('other', { token: trigger.config.token, api_url: rest.url });
+    const sent = sendRow(adapter, other, { ...row, id: 'other' });
+    const error: unknown = await sent.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ isTooSoon: true });
+    expect((error as DeliveryError).retryAfterMs).toBeGreaterThan(600_000);
+    expect(await failure({ ...row, attempt: 2 })).toMatchObject({ isTooSoon: true });
+    expect([posts(), rest.askedFor('GET', /comments/).length]).toEqual([1, 0]);
+  });
+
+  test('is none to who has another token', async () => {
+    const row = await rowFor('x');
+    refuseFor(600);
+    await failure(row);
+    trigger = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
+    await send(row);
+    expect(posted()).toHaveLength(1);
+  });
+
+  test('goes by the clock of the host, not by ours', async () => {
+    const row = await rowFor('x');
+    const tomorrow = Date.now() + 86_400_000;
+    rest.refuse(POST, {
+      status: 403,
+      message: 'API rate limit exceeded for user ID 1.',
+      headers: {
+        date: new Date(tomorrow).toUTCString(),
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset': String(Math.floor(tomorrow / 1000) + 60),
+      },
+    });
+    expect((await failure(row)).retryAfterMs).toBeLessThan(100_000);
+  });
+});
+
+test('of many comments at once one leaves, and each of the others is told a time of its own', async () => {
+  const row = await rowFor('x');
+  const all = await Promise.allSettled(
+    Array.from({ length: 15 }, (_, index) => send({ ...row, id: `${row.id}/${index}` })),
+  );
+  const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason as DeliveryError] : []));
+  expect(refused).toHaveLength(14);
+  expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
+  const seconds = refused.map(({ retryAfterMs = 0 }) => Math.round(retryAfterMs / 1000));
+  expect(seconds).toEqual(refused.map((_, index) => (index + 1) * 3));
+});
+
+test('a comment leaves in its time although the clock is set back', async () => {
+  const row = await rowFor('x');
+  await send(row);
+  const realNow = Date.now;
+  Date.now = () => realNow() - 7_200_000;
+  try {
+    const tooSoon = await failure({ ...row, id: `${row.id}/2` });
+    expect(tooSoon.retryAfterMs).toBeLessThan(4_000);
+    // A timer leaves out parts of a millisecond.
+    await setTimeout(Math.ceil(tooSoon.retryAfterMs ?? 0) + 1);
+    await send({ ...row, id: `${row.id}/2` });
+  } finally {
+    Date.now = realNow;
+  }
+  expect(posted()).toHaveLength(2);
+});
+
+describe('our own', () => {
+  const comment = (login: string, body = 'hello') => ({
+    ...repoExample('issue_comment', 'created'),
+    sender: { login },
+    comment: { body },
+  });
+
+  test('events are ignored once it is known whose token it is', async () => {
+    await expect
+      .poll(async () => (await receive('issue_comment', comment('The-Bot'))).body.status)
+      .toBe('ignored');
+    expect((await receive('issue_comment', comment('ann'))).body.status).toBe('accepted');
+    expect(rest.askedFor('GET', /^\/user$/)).toHaveLength(1);
+  });
+
+  test('name is learnt from a comment where the host does not tell it', async () => {
+    await close();
+    rest.login = 'an-app[bot]';
+    rest.refuse(/GET \/user/, { status: 403, message: 'Resource not accessible by integration' });
+    trigger = repoHostTrigger('reviews', { token: `${TOKEN}-app`, api_url: rest.url });
+    ({ close } = await adapter.open(trigger, host));
+    await expect.poll(() => rest.askedFor('GET', /^\/user$/).length).toBeGreaterThan(1);
+    await send(await rowFor('x'));
+    expect((await receive('issue_comment', comment('an-app[bot]'))).body.status).toBe('ignored');
+  });
+
+  const questions = () => rest.askedFor('GET', /^\/user$/).length;
+
+  /** Another trigger, whose token's name the host first refuses to tell, so often. */
+  async function openRefused(times: number, refusal: Refusal, askLoginEveryMs?: number) {
+    // The trigger that is there has asked before, or it would be refused in place of the other.
+    await expect.poll(questions, { timeout: 15_000 }).toBe(1);
+    await close();
+    for (let count = 0; count < times; count += 1) rest.refuse(/GET \/user/, refusal);
+    const options = askLoginEveryMs === undefined ? {} : { askLoginEveryMs };
+    adapter = repoHostAdapter({ maxBodyBytes: 1_000_000, ...options });
+    trigger = repoHostTrigger('other', { token: `${TOKEN}-other`, api_url: rest.url, path: '/other' });
+    ({ close } = await adapter.open(trigger, host));
+  }
+
+  test('name is asked for again when the host could not tell it at first', async () => {
+    await openRefused(2, { status: 503 }, 0);
+    await expect
+      .poll(async () => (await receive('issue_comment', comment('The-Bot'))).body.status, { timeout: 30_000 })
+      .toBe('ignored');
+    expect(questions()).toBe(4);
+  });
+
+  test('name is not asked for with each event of a host that cannot tell it', async () => {
+    await openRefused(100, { status: 503 });
+    await expect.poll(questions, { timeout: 30_000 }).toBe(2);
+    for (let count = 0; count < 50; count += 1)
+      expect((await receive('issue_comment', comment('ann'))).body.status).toBe('accepted');
+    expect(questions()).toBe(2);
+  });
+
+  test('name is not waited for by an event', async () => {
+    await openRefused(1, { status: 0, isSilent: true });
+    const before = performance.now();
+    expect((await receive('issue_comment', comment('ann'))).body.status).toBe('accepted');
+    // The question itself is given up after twenty seconds.
+    expect(performance.now() - before).toBeLessThan(15_000);
+  });
+
+  test('comments are known by their mark', async () => {
+    const body = `${htmlMarks.of('outbox:repohost:other/d/1')}\n\nhello`;
+    await receive('issue_comment', comment('somebody', body));
+    expect(adapter.takes?.(trigger, adapter.read(host.event()))).toBe(false);
+  });
+});

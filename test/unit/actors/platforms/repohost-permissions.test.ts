@@ -1,0 +1,90 @@
+// Who may write to a repository, as the host's API says it.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { RepoHostApi } from '../../../../actors/platforms/repository-hosts/repohost/api.ts';
+import { RepoRestHost } from '../../../fixtures/repositories/repo-rest-host.ts';
+
+const REPOSITORY = 'acme/shop';
+const { signal } = new AbortController();
+
+let rest: RepoRestHost;
+let api: RepoHostApi;
+beforeEach(async () => {
+  rest = await new RepoRestHost().start();
+  api = new RepoHostApi(rest.url, 'ghp_the_token', 60_000);
+});
+afterEach(() => rest.stop());
+
+const mayWrite = (name: string) => api.mayWrite(REPOSITORY, { name, id: name }, signal);
+
+test.each([
+  ['admin', true],
+  ['maintain', true],
+  ['write', true],
+  ['triage', false],
+  ['read', false],
+  ['none', false],
+])('%s may write: %s', async (permission, expected) => {
+  rest.permissions.set('ada', permission);
+  expect(await mayWrite('ada')).toBe(expected);
+});
+
+test('whom the host does not know there may not: apps and bots among them', async () => {
+  for (const name of ['nobody', 'dependabot[bot]', 'a/../b?c']) expect(await mayWrite(name)).toBe(false);
+  expect(rest.asked.map(({ path }) => path).filter((path) => path.endsWith('/permission'))).toEqual([
+    '/repos/acme/shop/collaborators/nobody/permission',
+    '/repos/acme/shop/collaborators/dependabot%5Bbot%5D/permission',
+    '/repos/acme/shop/collaborators/a%2F..%2Fb%3Fc/permission',
+  ]);
+});
+
+test.each(['..', '.', ''])('a name %j leads to no other path: nothing is sent', async (name) => {
+  await expect(mayWrite(name)).rejects.toThrow(RangeError);
+  expect(rest.asked).toEqual([]);
+});
+
+describe('a token', () => {
+  test.each([
+    [401, 'the token is not valid (any more)'],
+    [403, 'the token needs write access to acme/shop, a fine-grained one with Metadata (read)'],
+  ])('that is answered %i may not ask, for good', async (status, right) => {
+    void rest.refuse(/permission$/, { status });
+    await expect(mayWrite('ada')).rejects.toMatchObject({
+      isFinal: true,
+      platformCode: status,
+      message: expect.stringContaining(right),
+    });
+  });
+
+  test('that does not see the repository says nothing of anybody', async () => {
+    rest.hidden.add(REPOSITORY);
+    await expect(mayWrite('ada')).rejects.toMatchObject({
+      isFinal: true,
+      message: expect.stringContaining('Metadata (read)'),
+    });
+  });
+});
+
+test.each([
+  [{ status: 502 }, { isFinal: false, isTooSoon: false }],
+  [
+    { status: 429, headers: { 'retry-after': '7' } },
+    { isTooSoon: true, retryAfterMs: 7_000 },
+  ],
+  [
+    { status: 403, headers: { 'retry-after': '7' } },
+    { isTooSoon: true, isFinal: false },
+  ],
+  [{ status: 0, isCut: true }, { isFinal: false }],
+])('what passes is no answer: %j', async (refusal, expected) => {
+  void rest.refuse(/permission$/, refusal);
+  await expect(mayWrite('ada')).rejects.toMatchObject(expected);
+});
+
+test('an answer without a permission is none', async () => {
+  void rest.refuse(/permission$/, { status: 200 });
+  await expect(mayWrite('ada')).rejects.toMatchObject({
+    isFinal: false,
+    message: expect.stringContaining('did not say'),
+  });
+});

@@ -1,0 +1,247 @@
+// Answers as notes, against an API on loopback: in their place, found again, changed, with nothing in them that the host obeys; who may
+// write, and approvals.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DeliveryError } from '../../../../../../actors/events/outbox/delivery-error.ts';
+import { htmlMarks } from '../../../../../../actors/events/outbox/resend-mark.ts';
+import type { Adapter } from '../../../../../../actors/platforms/adapter.ts';
+import type { RepoPlace } from '../../../../../../actors/platforms/repository-hosts/host.ts';
+import { repoHostBAdapter } from '../../../../../../actors/platforms/repository-hosts/repohostb/adapter.ts';
+import { RepoHostBApi } from '../../../../../../actors/platforms/repository-hosts/repohostb/api.ts';
+import type { RepoHostBTrigger } from '../../../../../../config/resources/triggers/trigger.ts';
+import { rowsOfAnswer, sendRow } from '../../../../../fixtures/automation/outbound.ts';
+import { TestSourceHost } from '../../../../../fixtures/automation/source-host.ts';
+import { repoHostBTrigger } from '../../../../../fixtures/automation/triggers.ts';
+import {
+  issueEvent,
+  mergeRequest,
+  noteOnCommit,
+  noteOnIssue,
+  noteOnRequest,
+  push,
+} from '../../../../../fixtures/repositories/repohostb-payloads.ts';
+import { RepoHostBPlatform } from '../../../../../fixtures/repositories/repohostb-platform.ts';
+
+const PROJECT = 'acme/team/shop';
+const request: RepoPlace = { repository: PROJECT, sign: '!', number: 5 };
+const { signal } = new AbortController();
+
+let rest: RepoHostBPlatform;
+let host: TestSourceHost;
+let adapter: Adapter<RepoHostBTrigger>;
+let trigger: RepoHostBTrigger;
+let api: RepoHostBApi;
+
+beforeEach(async () => {
+  rest = await new RepoHostBPlatform().start();
+  host = await new TestSourceHost().start();
+  adapter = repoHostBAdapter({ maxBodyBytes: 1_000_000 });
+  trigger = repoHostBTrigger('reviews', { token: `glpat-${Math.random()}`, api_url: rest.apiUrl });
+  await adapter.open(trigger, host);
+  api = new RepoHostBApi(rest.apiUrl, `glpat-${Math.random()}`, 0);
+});
+afterEach(async () => {
+  await host.stop();
+  await rest.stop();
+});
+
+async function rowsFor(payload: unknown, text: string, data?: unknown) {
+  const before = host.store.events.length;
+  const response = await fetch(`${host.url}/webhook/repohostb`, {
+    method: 'POST',
+    body: JSON.stringify(payload),
+    headers: { 'x-gitlab-token': trigger.config.webhook_secret, 'idempotency-key': `k-${before}` },
+  });
+  expect(response.status).toBe(202);
+  const rows = rowsOfAnswer(adapter, trigger, host.event(), text, data);
+  return rows.map((row) => ({ ...row, seq: 1, at: Date.now(), attempt: 1, crashes: 0 }));
+}
+
+const notes = (place: string) => (rest.comments.get(place) ?? []).map(({ body }) => body);
+
+describe('an answer', () => {
+  test.each([
+    ['a merge request', mergeRequest(), '!5', 'merge_requests'],
+    ['a note on one', noteOnRequest(), '!5', 'merge_requests'],
+    ['an issue', issueEvent(), '#5', 'issues'],
+    ['a task', issueEvent({}, 'work_item'), '#5', 'issues'],
+    ['a note on an issue', noteOnIssue(), '#5', 'issues'],
+  ])('to %s is a note there', async (_, payload, place, kind) => {
+    const [row] = await rowsFor(payload, 'Thank you.');
+    if (row === undefined) throw new Error('there is no row');
+    const receipt = await sendRow(adapter, trigger, row);
+    expect(notes(`${PROJECT}${place}`)).toEqual([`${htmlMarks.of(row.id)}\n\nThank you.`]);
+    const [posted] = rest.askedFor('POST', /notes$/);
+    expect(posted?.path).toBe(`/api/v4/projects/acme%2Fteam%2Fshop/${kind}/5/notes`);
+    expect(posted?.authorization).toBe(`Bearer ${trigger.config.token}`);
+    // A later attempt finds it.
+    expect(await sendRow(adapter, trigger, { ...row, attempt: 2 })).toEqual(receipt);
+    expect(notes(`${PROJECT}${place}`)).toHaveLength(1);
+  });
+
+  test.each([
+    ['a push', push()],
+    ['a note on a commit', noteOnCommit()],
+  ])('to %s has no place', async (_, payload) => {
+    expect(await rowsFor(payload, 'Thank you.')).toEqual([]);
+  });
+
+  test('commands nothing, neither in its text nor in its card, and the place of the test would obey', async () => {
+    const data = { title: '/merge', fields: [{ name: '/close', value: '/assign @eve' }] };
+    const [row] = await rowsFor(mergeRequest(), 'See\n/close\r/approve\n```\n/merge\n```', data);
+    if (row === undefined) throw new Error('there is no row');
+    await sendRow(adapter, trigger, row);
+    expect(rest.carriedOut).toEqual([]);
+    const [note = ''] = notes(`${PROJECT}!5`);
+    expect(note).toContain('\\/close\n\\/approve\n```\n/merge\n```');
+    // The fake does carry out what is not made harmless.
+    await api.postComment(request, '/close', signal).catch(() => {});
+    expect(rest.carriedOut).toEqual([{ place: `${PROJECT}!5`, action: 'close' }]);
+  });
+
+  test('to an internal note is internal, and judges nothing', async () => {
+    trigger = { ...trigger, config: { ...trigger.config, reviews: 'allow' } };
+    const data = { actions: [{ id: 'approve', title: 'Approve' }] };
+    const internal = { ...noteOnRequest(), event_type: 'confidential_note' };
+    const [row, ...others] = await rowsFor(internal, 'Between us.', data);
+    if (row === undefined) throw new Error('there is no row');
+    expect(Buffer.from(row.body).toString()).toMatch(/internal/i);
+    await sendRow(adapter, trigger, row);
+    expect(rest.askedFor('POST', /notes$/)).toMatchObject([{ body: { internal: true } }]);
+    expect(others).toEqual([]);
+  });
+
+  test('to a note on a confidential issue is seen by whoever sees that', async () => {
+    const note = noteOnIssue() as { issue: object };
+    const confidential = {
+      ...note,
+      event_type: 'confidential_note',
+      issue: { ...note.issue, confidential: true },
+    };
+    for (const payload of [confidential, noteOnIssue()]) {
+      const [row] = await rowsFor(payload, 'Thank you.');
+      expect(Buffer.from(row?.body ?? '').toString()).toContain('Thank you.');
+      expect(Buffer.from(row?.body ?? '').toString()).not.toMatch(/internal/i);
+    }
+  });
+
+  test('is changed where it stands, and told apart where it is gone', async () => {
+    const id = await api.postComment(request, 'one', signal);
+    await expect(api.changeComment(request, '999', 'two', signal)).rejects.toMatchObject({ isTooSoon: true });
+    const other = new RepoHostBApi(rest.apiUrl, 'another-token', 0);
+    await other.changeComment(request, id, 'two', signal);
+    expect(notes(`${PROJECT}!5`)).toEqual(['two']);
+    const third = new RepoHostBApi(rest.apiUrl, 'a-third-token', 0);
+    await expect(third.changeComment(request, '999', 'x', signal)).rejects.toMatchObject({
+      isFinal: true,
+      isTargetGone: true,
+    });
+  });
+});
+
+describe('a note of before', () => {
+  const search = (mark: string, madeAt = Date.now()) => api.findComment(request, { mark, madeAt, signal });
+
+  async function filled(count: number, ageMs = 0) {
+    const all = Array.from({ length: count }, (_, n) => ({
+      id: n + 1,
+      body: `mark-${n + 1}-`,
+      author: 'the-bot',
+      at: new Date(Date.now() - ageMs).toISOString(),
+    }));
+    rest.comments.set(`${PROJECT}!5`, all);
+  }
+
+  test('is looked for among the newest, in pages that are bounded, at the address of the API', async () => {
+    rest.pageSize = 10;
+    await filled(300);
+    expect(await search('mark-300-')).toBe('300');
+    expect(rest.askedFor('GET', /notes$/)).toHaveLength(1);
+    expect(await search('mark-250-')).toBe('250');
+    expect(await search('mark-1-')).toBeUndefined();
+    expect(rest.askedFor('GET', /notes$/)).toHaveLength(1 + 6 + 10);
+  });
+
+  test('is not looked for among notes that are older than the row', async () => {
+    rest.pageSize = 10;
+    await filled(100, 3_600_000);
+    expect(await search('none')).toBeUndefined();
+    expect(rest.askedFor('GET', /notes$/)).toHaveLength(1);
+    // A clock that is wrong: by that of the host the row is not made yet.
+    expect(await search('mark-50-', Date.now() + 7_200_000)).toBe('50');
+  });
+
+  test('of a host that answers with no list is not known', async () => {
+    rest.refuse(/notes$/, { status: 200 });
+    await expect(search('none')).rejects.toThrow(DeliveryError);
+  });
+});
+
+describe('who may write', () => {
+  const asks = (name: string, id = String(rest.idOf(name))) => api.mayWrite(PROJECT, { name, id }, signal);
+
+  test.each([
+    [10, false],
+    [20, false],
+    [30, true],
+    [40, true],
+    [50, true],
+  ])('is told by the level of a member: %i is %s', async (level, expected) => {
+    rest.levels.set('ann', level);
+    expect(await asks('ann')).toBe(expected);
+  });
+
+  test('nobody whom the host does not know there, nor whose level it does not say', async () => {
+    expect(await asks('eve')).toBe(false);
+    rest.hidden.add(PROJECT);
+    await expect(asks('eve')).rejects.toMatchObject({
+      isFinal: true,
+      message: expect.stringContaining('the token must be one of a member'),
+    });
+  });
+
+  test('is asked by the id, which versions that do not name it are asked for', async () => {
+    rest.levels.set('ann', 30);
+    rest.idOf('ann');
+    expect(await asks('ann', 'ann')).toBe(true);
+    expect(await asks('nobody', 'nobody')).toBe(false);
+  });
+
+  test('is not known while the host cannot be asked', async () => {
+    rest.refuse(/members/, { status: 503 });
+    await expect(asks('ann')).rejects.toMatchObject({ isPlatformDown: true });
+    rest.refuse(/members/, { status: 401 });
+    await expect(asks('ann')).rejects.toThrow('the token is not valid');
+  });
+});
+
+describe('an approval', () => {
+  const approve = () => api.reviews.post(request, 'approve', '', signal);
+  const find = () => api.reviews.find(request, 'approve', { signal });
+
+  test('is given once, and found', async () => {
+    expect(await find()).toBeUndefined();
+    expect(await approve()).toBe('approved');
+    expect(await find()).toBe('approved');
+    const again = new RepoHostBApi(rest.apiUrl, 'another-token-of-the-same-user', 0);
+    expect(await again.reviews.post(request, 'approve', '', signal)).toBe('approved');
+  });
+
+  test('of what its user may not approve is none', async () => {
+    rest.ownRequests.add(`${PROJECT}!5`);
+    expect(await approve()).toBeUndefined();
+  });
+
+  test('with a token that is none is refused', async () => {
+    rest.refuse(/approve$/, { status: 401 });
+    await expect(approve()).rejects.toMatchObject({ platformCode: 401, isFinal: true });
+  });
+
+  test('follows the words of an answer, where the file allows it', async () => {
+    trigger = { ...trigger, config: { ...trigger.config, reviews: 'allow' } };
+    const data = { actions: [{ id: 'approve', title: 'Approve' }] };
+    const rows = await rowsFor(mergeRequest(), 'Well done.', data);
+    expect(rows).toHaveLength(2);
+    expect(await rowsFor(issueEvent(), 'Well done.', data)).toHaveLength(1);
+  });
+});

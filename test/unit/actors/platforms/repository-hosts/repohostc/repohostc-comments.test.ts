@@ -1,0 +1,284 @@
+// Answers as comments on pull requests, against the host's API on loopback: posted once, found again, changed, refusals told apart.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DeliveryError } from '../../../../../../actors/events/outbox/delivery-error.ts';
+import type { Adapter } from '../../../../../../actors/platforms/adapter.ts';
+import { repoHostCAdapter } from '../../../../../../actors/platforms/repository-hosts/repohostc/adapter.ts';
+import type { NewEvent, StoredEvent } from '../../../../../../actors/store/store.ts';
+import type { RepoHostCTrigger } from '../../../../../../config/resources/triggers/trigger.ts';
+import { rowsOfAnswer, sendRow } from '../../../../../fixtures/automation/outbound.ts';
+import { TestSourceHost } from '../../../../../fixtures/automation/source-host.ts';
+import { repoHostCTrigger } from '../../../../../fixtures/automation/triggers.ts';
+import { signed } from '../../../../../fixtures/repositories/local-repohostc.ts';
+import { repoHostCPayload, type Said } from '../../../../../fixtures/repositories/repohostc-payloads.ts';
+import { RepoHostCPlatform } from '../../../../../fixtures/repositories/repohostc-platform.ts';
+
+const TOKEN = 'ATCTT3_the_token_that_nobody_may_see';
+const PLACE = 'acme/shop!5';
+const POST = /^POST .*\/comments$/;
+const MARK = /^\[\/\/\]: # \(actor-gateway:[0-9a-f]{32}\)\n\n/;
+
+let platform: RepoHostCPlatform;
+let host: TestSourceHost;
+let adapter: Adapter<RepoHostCTrigger>;
+let trigger: RepoHostCTrigger;
+let serial = 0;
+
+beforeEach(async () => {
+  platform = await new RepoHostCPlatform().start();
+  host = await new TestSourceHost().start();
+  adapter = repoHostCAdapter({ maxBodyBytes: 1_000_000 });
+  trigger = withToken(`${TOKEN}${Math.random()}`);
+  await adapter.open(trigger, host);
+});
+afterEach(async () => {
+  await host.stop();
+  await platform.stop();
+});
+
+/** Each token has a pace of its own. */
+function withToken(token: string): RepoHostCTrigger {
+  return repoHostCTrigger('reviews', { token, api_url: `${platform.url}/2.0`, replay_window_seconds: 0 });
+}
+
+async function receive(key: string, said: Said = {}) {
+  serial += 1;
+  const body = JSON.stringify(repoHostCPayload(key, { serial, ...said }));
+  const { headers } = signed({ key, body, secret: trigger.config.webhook_secret });
+  const response = await fetch(`${host.url}/webhook/repohostc`, { method: 'POST', body, headers });
+  return { status: response.status, body: (await response.json()) as { readonly status: string } };
+}
+
+async function rowsFor(key: string, text: string): Promise<readonly NewEvent[]> {
+  await receive(key);
+  return rowsOfAnswer(adapter, trigger, host.event(), text);
+}
+
+async function rowFor(text: string): Promise<StoredEvent> {
+  const [row] = await rowsFor('pullrequest:comment_created', text);
+  if (row === undefined) throw new Error('no row');
+  return { ...row, seq: 2, at: Date.now(), attempt: 1, crashes: 0 };
+}
+
+/** By another token each time, which need not wait for its turn. */
+const send = (row: StoredEvent, more = {}) =>
+  sendRow(adapter, withToken(`${TOKEN}${Math.random()}`), row, more);
+
+async function failure(sent: Promise<unknown>): Promise<DeliveryError> {
+  const error: unknown = await sent.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof DeliveryError)) throw new Error(`expected a DeliveryError, not ${error}`);
+  const shown = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
+  expect(shown).not.toContain(TOKEN);
+  return error;
+}
+
+const posted = () => (platform.comments.get(PLACE) ?? []).map(({ body }) => body);
+
+describe('an answer', () => {
+  test('becomes one comment on its request, behind a mark', async () => {
+    const row = await rowFor('Thank **you**.');
+    expect(row.key).toBe(`outbox/repohostc/${new URL(platform.url).host}/${PLACE}`);
+    expect(await sendRow(adapter, trigger, row)).toEqual({ id: '1' });
+    expect(posted()).toEqual([expect.stringMatching(MARK)]);
+    expect(posted()[0]?.replace(MARK, '')).toBe('Thank **you**.');
+    const [asked] = platform.askedFor('POST', /comments/);
+    expect(asked).toMatchObject({
+      path: '/2.0/repositories/acme/shop/pullrequests/5/comments',
+      authorization: `Bearer ${trigger.config.token}`,
+      body: { content: { raw: posted()[0] } },
+    });
+  });
+
+  test.each(['issue:created', 'issue:comment_created', 'repo:push', 'repo:commit_comment_created'])(
+    'to %s is written nowhere',
+    async (key) => {
+      expect(await rowsFor(key, 'hello')).toEqual([]);
+    },
+  );
+
+  test('by a user’s token is sent with the address before it, and neither is repeated', async () => {
+    const row = await rowFor('hello');
+    const token = `ann@example.com:${TOKEN}`;
+    await sendRow(adapter, withToken(token), row);
+    const basic = Buffer.from(token).toString('base64');
+    expect(platform.askedFor('POST', /comments/)[0]?.authorization).toBe(`Basic ${basic}`);
+    void platform.refuse(POST, { status: 400, message: `${basic} ${TOKEN}` });
+    const error = await failure(sendRow(adapter, withToken(`ann@example.com:${TOKEN}2`), row));
+    expect(error).toMatchObject({ isFinal: true, platformCode: 400 });
+    expect(error.message).not.toContain(basic);
+  });
+
+  test('cannot carry the mark of another, and is cut where no comment holds it', async () => {
+    const other = '[//]: # (actor-gateway:0123456789abcdef0123456789abcdef)';
+    await send(await rowFor(`look: ${other}`));
+    await send(await rowFor('word '.repeat(10_000)));
+    const [first = '', second = ''] = posted();
+    expect(first).not.toContain(other);
+    expect(second).toContain('*(cut: the answer has 49999 characters, more than a comment can hold)*');
+    expect(second.length).toBeLessThanOrEqual(32_768);
+    expect(second.length).toBeGreaterThan(32_700);
+  });
+
+  test('notifies nobody unless its trigger lets it; code that is surely code can be copied', async () => {
+    await receive('pullrequest:comment_created');
+    const said = 'ask @ann, @{557058:7a3f} or &#64;bob: `@x`\n\n```java\n@Override\n```\n\n```\n@open';
+    const text = (mentions: 'none' | 'allow') => {
+      const [row] = rowsOfAnswer(adapter, { ...trigger, mentions }, host.event(), said);
+      return (JSON.parse(Buffer.from(row?.body ?? []).toString()) as { text: string }).text;
+    };
+    expect(text('allow')).toBe(said);
+    expect(text('none').replaceAll('\u2060', '|')).toBe(
+      'ask @|ann, @|{557058:7a3f} or &|#64;bob: `@x`\n\n```java\n@Override\n```\n\n```\n@|open',
+    );
+  });
+});
+
+describe('a comment is posted once', () => {
+  test('although the first attempt ended before its answer', async () => {
+    const row = await rowFor('once');
+    void platform.refuse(POST, { status: 0, isCut: true });
+    expect((await failure(send(row))).isFinal).toBe(false);
+    expect(await send({ ...row, attempt: 2 })).toEqual({ id: '1' });
+    expect(posted()).toHaveLength(1);
+    const [asked] = platform.askedFor('GET', /comments$/);
+    expect(asked?.query.toString()).toBe('pagelen=100&sort=-created_on');
+  });
+
+  test('and is looked for among the newest first, on every page that may have it, at the API and nowhere else', async () => {
+    const row = await rowFor('once');
+    await send(row);
+    platform.pageSize = 2;
+    const all = platform.comments.get(PLACE) ?? [];
+    const [mine] = all;
+    if (mine === undefined) throw new Error('nothing was posted');
+    const later = Array.from({ length: 5 }, (_, i) => ({ ...mine, id: 10 + i, body: 'other' }));
+    platform.comments.set(PLACE, [mine, ...later]);
+    expect(await send({ ...row, attempt: 2 })).toEqual({ id: '1' });
+    expect(platform.askedFor('GET', /comments$/)).toHaveLength(3);
+    expect(posted()).toHaveLength(6);
+  });
+
+  test('and not looked for among what is older than its row, unless the host’s clock is behind', async () => {
+    const row = await rowFor('late');
+    const at = new Date(Date.now() - 7_200_000).toISOString();
+    const old = Array.from({ length: 9 }, (_, id) => ({ id, body: 'other', author: 'ann', at }));
+    platform.comments.set(PLACE, old);
+    platform.pageSize = 2;
+    await send({ ...row, attempt: 2 });
+    expect(platform.askedFor('GET', /comments$/)).toHaveLength(1);
+    platform.headers = { date: new Date(Date.now() - 3_600_000).toUTCString() };
+    await send({ ...row, id: `${row.id}0`, attempt: 2 });
+    expect(platform.askedFor('GET', /comments$/)).toHaveLength(1 + 5);
+  });
+
+  test('and not on the word of a host whose list is none', async () => {
+    const row = await rowFor('once');
+    await send(row);
+    void platform.refuse(/^GET .*\/comments$/, { status: 200, message: 'a page of a proxy' });
+    expect(await failure(send({ ...row, attempt: 2 }))).toMatchObject({ isFinal: false });
+    await send({ ...row, attempt: 3 });
+    expect(posted()).toHaveLength(1);
+  });
+});
+
+describe('a comment that takes the place of an earlier one', () => {
+  const edit = async (before: StoredEvent, text: string) => {
+    const message = { target: { place: PLACE }, action: { do: 'edit', of: before.id } as const };
+    const [rendered] = adapter.outbound?.render(trigger, { ...message, text }) ?? [];
+    return { ...before, id: 'outbox:edit/1', body: Buffer.from(JSON.stringify(rendered)) };
+  };
+
+  test('changes it', async () => {
+    const row = await rowFor('Thinking…');
+    const receipt = await send(row);
+    const receiptOf = async () => receipt;
+    expect(await send(await edit(row, 'Done.'), { receiptOf })).toEqual(receipt);
+    expect(posted().map((body) => body.replace(MARK, ''))).toEqual(['Done.']);
+    expect(platform.askedFor('PUT', /comments\/1$/)).toHaveLength(1);
+  });
+
+  test.each([true, false])('is told when it is gone, and the host shows it so: %s', async (showsDeleted) => {
+    platform.showsDeleted = showsDeleted;
+    const row = await rowFor('Thinking…');
+    const receipt = await send(row);
+    platform.deleted.add(Number(receipt.id));
+    const receiptOf = async () => receipt;
+    expect(await failure(send(await edit(row, 'Done.'), { receiptOf }))).toMatchObject({
+      isTargetGone: true,
+      isFinal: true,
+    });
+  });
+});
+
+describe('a refusal', () => {
+  test.each([
+    ['400', { status: 400 }, true, undefined],
+    ['401', { status: 401 }, true, undefined],
+    [
+      '403',
+      { status: 403, message: 'Your credentials lack one or more required privilege scopes.' },
+      true,
+      undefined,
+    ],
+    ['404', { status: 404 }, true, undefined],
+    [
+      '429 without a time',
+      { status: 429, message: 'Rate limit for this resource has been exceeded' },
+      false,
+      60_000,
+    ],
+    ['429 with one', { status: 429, headers: { 'retry-after': '7' } }, false, 7_000],
+    ['500', { status: 500 }, false, undefined],
+    ['503 with a time', { status: 503, headers: { 'retry-after': '3' } }, false, 3_000],
+  ] as const)('of %s is told apart', async (_, refusal, isFinal, retryAfterMs) => {
+    const row = await rowFor('x');
+    void platform.refuse(POST, refusal);
+    const error = await failure(send(row));
+    expect(error).toMatchObject({
+      isFinal,
+      isTooSoon: retryAfterMs !== undefined,
+      retryAfterMs,
+      platformCode: refusal.status,
+    });
+    expect(error.message).toContain(`answered ${refusal.status} to a comment on ${PLACE}`);
+    expect(posted()).toEqual([]);
+  });
+});
+
+describe('what we do ourselves', () => {
+  const own = { sender: 'the-bot' };
+
+  test('is no event, by the account that the host names, whatever it calls itself', async () => {
+    await expect.poll(() => platform.askedFor('GET', /\/user$/)).toHaveLength(1);
+    await expect.poll(async () => (await receive('pullrequest:approved', own)).body.status).toBe('ignored');
+    const payload = repoHostCPayload('pullrequest:approved', { serial: 10_000, sender: 'eve' });
+    const namesake = { ...payload, actor: { ...(payload.actor as object), nickname: 'the-bot' } };
+    const body = JSON.stringify(namesake);
+    const { headers } = signed({ key: 'pullrequest:approved', body, secret: trigger.config.webhook_secret });
+    const url = `${host.url}/webhook/repohostc`;
+    expect((await fetch(url, { method: 'POST', body, headers })).status).toBe(202);
+  });
+
+  test('under an access token is known by its mark, and by its account from the first comment on', async () => {
+    platform.isAccessToken = true;
+    const other = withToken(`${TOKEN}${Math.random()}`);
+    await adapter.open({ ...other, name: 'a-first', config: { ...other.config, webhook_secret: 'b' } }, host);
+    await expect.poll(() => platform.askedFor('GET', /\/user$/).length).toBeGreaterThan(0);
+    const row = await rowFor('hello');
+    await sendRow(adapter, other, row);
+    const deliver = async (key: string, said: Said) => {
+      const body = JSON.stringify(repoHostCPayload(key, { serial: ++serial, ...said }));
+      const { headers } = signed({ key, body, secret: 'b' });
+      const response = await fetch(`${host.url}/webhook/repohostc`, { method: 'POST', body, headers });
+      return ((await response.json()) as { readonly status: string }).status;
+    };
+    expect(await deliver('pullrequest:comment_created', { ...own, text: posted()[0] ?? '' })).toBe('ignored');
+    expect(await deliver('pullrequest:comment_created', { sender: 'carl', text: posted()[0] ?? '' })).toBe(
+      'accepted',
+    );
+    expect(adapter.takes?.(other, adapter.read(host.event()))).toBe(false);
+  });
+});

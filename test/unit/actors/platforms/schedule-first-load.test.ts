@@ -1,0 +1,109 @@
+// From when on a schedule's instants are awaited, and so can be missed: from its first load, over restarts, in the real
+// store.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { scheduleAdapter } from '../../../../actors/platforms/schedule/adapter.ts';
+import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
+import type { ScheduleTrigger } from '../../../../config/resources/triggers/trigger.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
+import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'schedule-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+let files = 0;
+
+const at = (time: string) => Date.parse(`2026-11-21T${time}:00.000Z`);
+
+/** A gateway that runs, and only at the moments that are named: at each the trigger is opened, and closed soon after. */
+function gateway() {
+  const file = join(scratch, `store-${++files}.db`);
+  /** Gives the instants that are in the store after it, the oldest first. */
+  return async (time: string, config: Partial<ScheduleTrigger['config']>): Promise<readonly string[]> => {
+    const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl() });
+    const { log, accept, settled, discard, undeliver, listen, connections } = new TestSourceHost();
+    const adapter = scheduleAdapter({ now: () => at(time) });
+    const open = await adapter.open(scheduleTrigger('nightly', config), {
+      store,
+      log,
+      accept,
+      discard,
+      undeliver,
+      settled,
+      listen,
+      connections,
+    });
+    const found = async () => {
+      const deliveries = await store.deliveries({ limit: 1_000, idPrefix: 'schedule:nightly:' });
+      return deliveries.map(({ id }) => id.slice('schedule:nightly:2026-11-21T'.length, -':00.000Z'.length));
+    };
+    // One is written after the other, and the store answers in order: when two looks see the same, all are written.
+    let all = await found();
+    for (let before = -1; before !== all.length; ) {
+      before = all.length;
+      all = await found();
+    }
+    await open.close();
+    await store.close();
+    return all.reverse();
+  };
+}
+
+test.each(['last', 'all'] as const)(
+  'a schedule that is new has missed nothing (catchup: %s)',
+  async (catchup) => {
+    const runAt = gateway();
+    expect(await runAt('08:30', { cron: '0 * * * *', catchup })).toEqual([]);
+  },
+);
+
+test.each([
+  ['none', []],
+  ['last', ['12:00']],
+  ['all', ['09:00', '10:00', '11:00', '12:00']],
+] as const)(
+  'what comes between its first load and the next start was missed, though it has never ticked (catchup: %s)',
+  async (catchup, expected) => {
+    const runAt = gateway();
+    await runAt('08:30', { cron: '0 * * * *', catchup });
+    expect(await runAt('12:30', { cron: '0 * * * *', catchup })).toEqual(expected);
+    expect(await runAt('12:40', { cron: '0 * * * *', catchup })).toEqual(expected);
+  },
+);
+
+test.each([
+  ['another expression', { cron: '30 * * * *' }, ['11:30', '12:30']],
+  ['another zone', { cron: '15 17-18 * * *', timezone: 'Asia/Kolkata' }, ['11:45', '12:45']],
+] as const)('%s is awaited from its own first load', async (_, changed, expected) => {
+  const runAt = gateway();
+  await runAt('08:10', { cron: '15 17-18 * * *', catchup: 'all' });
+  expect(await runAt('11:10', { ...changed, catchup: 'all' })).toEqual([]);
+  expect(await runAt('13:10', { ...changed, catchup: 'all' })).toEqual(expected);
+});
+
+test('another expression is awaited from its first load, although the one before has ticked', async () => {
+  const runAt = gateway();
+  const full = { cron: '0 * * * *', catchup: 'all' } as const;
+  const half = { cron: '30 * * * *', catchup: 'all' } as const;
+  expect(await runAt('08:30', full)).toEqual([]);
+  expect(await runAt('10:10', full)).toEqual(['09:00', '10:00']);
+  expect(await runAt('10:20', half)).toEqual(['09:00', '10:00']);
+  expect(await runAt('11:40', half)).toEqual(['09:00', '10:00', '10:30', '11:30']);
+});
+
+test('an expression that comes back after another is awaited anew', async () => {
+  const runAt = gateway();
+  await runAt('08:10', { cron: '0 * * * *', catchup: 'all' });
+  await runAt('10:10', { cron: '0 23 * * *', catchup: 'all' });
+  expect(await runAt('11:10', { cron: '0 * * * *', catchup: 'all' })).toEqual([]);
+  expect(await runAt('13:10', { cron: '0 * * * *', catchup: 'all' })).toEqual(['12:00', '13:00']);
+});
+
+test('another way to deal with what was missed changes nothing in what was', async () => {
+  const runAt = gateway();
+  await runAt('08:10', { cron: '0 * * * *', catchup: 'none' });
+  expect(await runAt('10:10', { cron: '0 * * * *', catchup: 'all' })).toEqual(['09:00', '10:00']);
+});

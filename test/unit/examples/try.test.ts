@@ -1,0 +1,161 @@
+// The chat in the terminal: what a typed line means, and how a message is drawn.
+
+import { describe, expect, test } from 'vitest';
+import { drawn } from '../../../examples/try/drawing.ts';
+import { standIn } from '../../../examples/try/stand-in-rules.ts';
+import { typed } from '../../../examples/try/typed.ts';
+
+const commands = new Map([
+  ['status', {}],
+  ['deploy', { parameters: [{ name: 'env' }, { name: 'notes' }] }],
+]);
+const choices = ['Ship it', 'Drop it'];
+
+describe('a typed line', () => {
+  test.each([
+    ['  hello there ', { do: 'say', text: 'hello there' }],
+    ['   ', { do: 'nothing' }],
+    ['#2', { do: 'press', title: 'Drop it' }],
+    ['ship IT', { do: 'press', title: 'Ship it' }],
+    ['#3', { do: 'complain', why: 'there are 2 buttons' }],
+    ['#0', { do: 'complain', why: 'there are 2 buttons' }],
+    ['#team', { do: 'say', text: '#team' }],
+    [
+      '/deploy prod and some words ',
+      { do: 'command', name: 'deploy', parameters: { env: 'prod', notes: 'and some words' } },
+    ],
+    ['/deploy prod', { do: 'command', name: 'deploy', parameters: { env: 'prod' } }],
+    ['/status', { do: 'command', name: 'status', parameters: {} }],
+    ['/unknown a b', { do: 'command', name: 'unknown', parameters: { text: 'a b' } }],
+    [
+      '/agent run desk some words',
+      {
+        do: 'command',
+        name: 'agent',
+        parameters: { action: 'run', agent_id: 'desk', input: 'some words' },
+      },
+    ],
+    [
+      '/deploy notes: and some words env:prod',
+      { do: 'command', name: 'deploy', parameters: { env: 'prod', notes: 'and some words' } },
+    ],
+    [
+      '/agent action:run input:what is 1: one?',
+      { do: 'command', name: 'agent', parameters: { action: 'run', input: 'what is 1: one?' } },
+    ],
+    [
+      '/deploy https://prod x',
+      { do: 'command', name: 'deploy', parameters: { env: 'https://prod', notes: 'x' } },
+    ],
+    ['/', { do: 'say', text: '/' }],
+    ['/place #team', { do: 'place', name: '#team' }],
+    ['/place', { do: 'who' }],
+    ['/who', { do: 'who' }],
+    ['/help', { do: 'help' }],
+    ['/quit', { do: 'quit' }],
+  ])('%j', (line, what) => {
+    expect(typed(line, { commands, choices })).toEqual(what);
+  });
+
+  test('goes to no group where there are none', () => {
+    expect(typed('/place #team', { commands, choices, hasGroups: false })).toMatchObject({ do: 'complain' });
+    expect(typed('/place Bob', { commands, choices, hasGroups: false })).toEqual({
+      do: 'place',
+      name: 'Bob',
+    });
+  });
+
+  test('asks for a button where there is none', () => {
+    expect(typed('#1', { commands, choices: [] })).toEqual({ do: 'complain', why: 'there is no button' });
+  });
+});
+
+test('values that are given by name are in the order of the binding, in whatever order they were typed', () => {
+  const { parameters } = typed('/deploy notes: some words env: prod', { commands, choices }) as {
+    parameters?: object;
+  };
+  expect(Object.entries(parameters ?? {})).toEqual([
+    ['env', 'prod'],
+    ['notes', 'some words'],
+  ]);
+});
+
+describe('a message', () => {
+  const message = { id: '1', who: 'bot', text: 'yes', fields: [], choices: [], isEdited: false };
+
+  test('of one line is one line; of several they stand below the name', () => {
+    expect(drawn(message)).toEqual(['bot: yes']);
+    expect(drawn({ ...message, mark: '✅', isEdited: true }, { place: 'Bob' })).toEqual([
+      'bot in Bob (edited): ✅ yes',
+    ]);
+    expect(drawn({ ...message, text: 'one\ntwo' })).toEqual(['bot:', '  one', '  two']);
+  });
+
+  test('with a title, fields or buttons is a card', () => {
+    const fields = [
+      { name: 'Branch', value: 'main' },
+      { name: 'By', value: 'Ada' },
+    ];
+    expect(drawn({ ...message, title: 'Release', fields, choices })).toEqual([
+      'bot:',
+      '┌─',
+      '│ Release',
+      '│ yes',
+      '│ Branch  main',
+      '│ By      Ada',
+      '│ [#1 Ship it] [#2 Drop it]',
+      '└─',
+    ]);
+  });
+
+  test('is wrapped at blanks, but for code, and obeyed by no terminal', () => {
+    const text = 'some words that are too many\n```\nsome code that is not wrapped\n```\nno\u001b[2Jharm';
+    expect(drawn({ ...message, text }, { columns: 24 })).toEqual([
+      'bot:',
+      '  some words that are',
+      '  too many',
+      '  ```',
+      '  some code that is not wrapped',
+      '  ```',
+      '  noharm',
+    ]);
+  });
+});
+
+describe('the stand-in for a model', () => {
+  const offered = (...names: string[]) => names.map((name) => ({ function: { name } }));
+  const tools = offered('read_text_file', 'list_directory', 'write_file');
+  const user = (content: unknown) => ({ role: 'user', content });
+
+  test.each([
+    ['what does hello.txt say?', 'read_text_file', { path: 'hello.txt' }],
+    ['read notes/today.md', 'read_text_file', { path: 'notes/today.md' }],
+    ['which files are there?', 'list_directory', { path: '.' }],
+    ['write "buy milk" to shopping.txt', 'write_file', { path: 'shopping.txt', content: 'buy milk\n' }],
+    ['please write milk into a/b.txt', 'write_file', { path: 'a/b.txt', content: 'milk\n' }],
+  ])('asked %s calls %s', (words, name, input) => {
+    expect(standIn({ messages: [user(words)], tools })).toEqual({ calls: [{ name, input }] });
+    expect(standIn({ messages: [user([{ type: 'text', text: words }])], tools }).calls).toHaveLength(1);
+  });
+
+  test('TRY1: calls no tool that it was not offered', () => {
+    const answer = standIn({ messages: [user('write "x" to y.txt')], tools: offered('read_text_file') });
+    expect(answer.calls).toBeUndefined();
+    expect(answer.text?.join('')).toContain('write_file, which I have not');
+  });
+
+  test('says what tools have told it since it was asked, slowly where it is asked to, and that it is no model', () => {
+    const messages = [
+      user('read a.txt'),
+      { role: 'tool', content: 'of before' },
+      { role: 'assistant', content: 'said' },
+      user('slowly: read b.txt'),
+      { role: 'assistant', content: null },
+      { role: 'tool', content: 'it is green\n' },
+    ];
+    const answer = standIn({ messages, tools });
+    expect(answer.text?.join('')).toBe('By my rules, what the tool told me:\n\nit is green');
+    expect(answer.delayMs).toBe(10_000);
+    expect(standIn({ messages: [user('hello')], tools }).text?.join('')).toContain('I am no model');
+  });
+});
