@@ -14,6 +14,7 @@ import type { Automated } from './automate.ts';
 import { type CliOptions, parseOptions } from './cli/options.ts';
 import { complain, print } from './cli/views/output.ts';
 import { printProblems } from './cli/views/problem-lines.ts';
+import { ConfigurationFiles } from './configuration-files.ts';
 import { Front } from './http/front.ts';
 import type { NodesFront } from './http/nodes/nodes-front.ts';
 import { createLog } from './log.ts';
@@ -78,14 +79,13 @@ async function clusterOf({ store, node }: Loaded['config']): Promise<ClusterPart
 /** Undefined without a folder of triggers or agents: then their code is not even loaded. */
 async function automationOf(
   config: Loaded['config'],
-  servers: () => readonly string[],
-  environment: () => Loaded['environment'],
+  files: ConfigurationFiles,
   front: Front,
   addSecrets: (secrets: readonly string[]) => void,
 ): Promise<Automated | undefined> {
   if (resourceFolders(config.spec).length === 0) return undefined;
   const { automate } = await import('./automate.ts');
-  return automate({ config, servers, environment, front, addSecrets });
+  return automate({ config, files, front, addSecrets });
 }
 
 /** Undefined where no other node can reach this one: then their code is not even loaded. */
@@ -105,18 +105,10 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
   const front = new Front({ reload: () => reloads.ask(), addressSetting });
   const triggerSecrets: string[] = [];
   let addSecrets = (values: readonly string[]): void => void triggerSecrets.push(...values);
-  // Of the catalog that was read last: both halves of a reload are read before either is applied (RL2).
-  let servers = Object.keys(catalog.servers);
-  let { environment } = loaded;
+  const files = new ConfigurationFiles(loaded, () => loadTarget(target, process.env, { listen }));
   let automated: Automated | undefined;
   try {
-    automated = await automationOf(
-      config,
-      () => servers,
-      () => environment,
-      front,
-      (values) => addSecrets(values),
-    );
+    automated = await automationOf(config, files, front, (values) => addSecrets(values));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     printProblems([...loaded.warnings, ...error.problems]);
@@ -143,29 +135,22 @@ async function run(loaded: Loaded, { target, listen }: CliOptions): Promise<numb
   for (const warning of loaded.warnings) log.warn({}, formatProblem(warning));
 
   const reloads = new Reloads({
-    catalog: {
-      read: async () => {
-        const next = await loadTarget(target, process.env, { listen });
-        servers = Object.keys(next.catalog.servers);
-        environment = next.environment;
-        return next;
-      },
-      apply: (next) => {
-        for (const warning of next.warnings) log.warn({}, formatProblem(warning));
-        // Profiles are taken over.
-        if (JSON.stringify({ ...next.config, profiles: config.profiles }) !== JSON.stringify(config)) {
-          log.warn(
-            {},
-            'the gateway file has changed too; its settings need a restart, only catalog, profiles and triggers were reloaded',
-          );
-        }
-        // The other settings of the gateway file are not taken over.
-        const { catalog: catalogPrint, profiles } = next.prints;
-        const prints = { catalog: catalogPrint, profiles };
-        return gateway.reload(next.catalog, next.secrets, next.config.profiles, prints);
-      },
+    files,
+    applyCatalog: (next) => {
+      for (const warning of next.warnings) log.warn({}, formatProblem(warning));
+      // Profiles are taken over.
+      if (JSON.stringify({ ...next.config, profiles: config.profiles }) !== JSON.stringify(config)) {
+        log.warn(
+          {},
+          'the gateway file has changed too; its settings need a restart, only catalog, profiles and triggers were reloaded',
+        );
+      }
+      // The other settings of the gateway file are not taken over.
+      const { catalog: catalogPrint, profiles } = next.prints;
+      const prints = { catalog: catalogPrint, profiles };
+      return gateway.reload(next.catalog, next.secrets, next.config.profiles, prints);
     },
-    triggers: automated && { problems: automated.problems, reload: () => automated.automation.reload() },
+    triggers: automated,
     isStopping: () => gateway.isDraining,
     log,
   });

@@ -1,9 +1,9 @@
-// What an operator asks for by POST /admin/reload, by SIGHUP or on the inspector's page: the catalog and the triggers are
-// read again, and what differs is applied.
+// Serves POST /admin/reload, SIGHUP and the inspector's command: reads the catalog and the triggers again, and applies what
+// differs.
 //
 // RL1  reloads follow each other, one waiting at most (TU1–TU3): what is in use in the end is what was on the disk last.
-// RL2  both halves have been read and checked before either is applied. With an error in one both stay as they were, and
-//      the problems of both are told at once.
+// RL2  both halves are read and checked before either is applied, and the values that were read are committed after both.
+//      With an error in one half nothing changes, and the answer has the problems of both.
 // RL3  an answer is what came of a reload that began after it was asked for; it says so of each half.
 
 import type { TriggerDifference } from '../actors/automation/triggers/trigger-registry.ts';
@@ -13,6 +13,7 @@ import { CoalescedRuns } from '../actors/base/time/coalesced-runs.ts';
 import type { CatalogDifference } from '../actors/mcp/servers/server-registry.ts';
 import type { Loaded } from '../config/load-config.ts';
 import { ConfigError, type Problem } from '../config/reader/problem.ts';
+import type { ConfigurationFiles } from './configuration-files.ts';
 
 /** What a reload has changed. */
 export interface Reloaded extends CatalogDifference {
@@ -20,21 +21,19 @@ export interface Reloaded extends CatalogDifference {
   readonly triggers?: TriggerDifference;
 }
 
-export interface CatalogHalf {
-  /** Reads the files, and applies nothing. Throws ConfigError. */
-  read(): Promise<Loaded>;
-  apply(loaded: Loaded): Promise<CatalogDifference>;
-}
-
 export interface TriggerHalf {
   /** Reads the files, and applies nothing. */
   problems(): Promise<readonly Problem[]>;
-  /** Reads the files and applies what differs. Throws ConfigError, and then nothing was applied. */
-  reload(): Promise<TriggerDifference>;
+  /**
+   * Reads the files with the catalog and variables of `next`, applies what differs, and returns the result of `applyRest`.
+   * Throws ConfigError, and then nothing was applied.
+   */
+  reload<T>(next: Loaded, applyRest: (triggers: TriggerDifference) => Promise<T>): Promise<T>;
 }
 
 export interface ReloadsOptions {
-  readonly catalog: CatalogHalf;
+  readonly files: Pick<ConfigurationFiles, 'read' | 'commit'>;
+  applyCatalog(loaded: Loaded): Promise<CatalogDifference>;
   /** Undefined where there are none. */
   readonly triggers: TriggerHalf | undefined;
   readonly isStopping: () => boolean;
@@ -81,17 +80,20 @@ export class Reloads {
   }
 
   async #reload(): Promise<Reloaded> {
-    const { catalog, triggers, isStopping, log } = this.#options;
+    const { files, applyCatalog, triggers, isStopping, log } = this.#options;
     let soFar = 'nothing was changed';
     try {
       const next = await this.#read();
       if (isStopping()) throw new StoppedError('the gateway is stopping; nothing was reloaded');
       soFar = 'the catalog is as it was';
-      // First the half that may still refuse: its files may have changed since the catalog was read.
-      const difference = await triggers?.reload();
-      soFar = `${difference === undefined ? '' : 'the triggers were reloaded, '}the catalog perhaps in part`;
-      const servers = await catalog.apply(next);
-      return difference === undefined ? servers : { ...servers, triggers: difference };
+      const applyRest = async (difference?: TriggerDifference): Promise<Reloaded> => {
+        soFar = `${difference === undefined ? '' : 'the triggers were reloaded, '}the catalog perhaps in part`;
+        const servers = await applyCatalog(next);
+        files.commit(next);
+        return difference === undefined ? servers : { ...servers, triggers: difference };
+      };
+      // First the half that may still refuse.
+      return await (triggers === undefined ? applyRest() : triggers.reload(next, applyRest));
     } catch (error) {
       if (error instanceof StoppedError) throw error;
       if (error instanceof ConfigError) {
@@ -110,9 +112,9 @@ export class Reloads {
 
   /** The catalog. Throws ConfigError with what is wrong with it and, then, with the triggers. */
   async #read(): Promise<Loaded> {
-    const { catalog, triggers } = this.#options;
+    const { files, triggers } = this.#options;
     try {
-      return await catalog.read();
+      return await files.read();
     } catch (error) {
       if (!(error instanceof ConfigError) || triggers === undefined) throw error;
       throw new ConfigError([...error.problems, ...(await triggers.problems())]);

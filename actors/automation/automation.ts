@@ -53,7 +53,7 @@ import { Works } from './works/works.ts';
 
 export interface AutomationOptions extends TargetRegistryOptions {
   readonly resources: LoadedResources;
-  /** Reads the files again; what is wrong with them stands in the problems. */
+  /** Reads the files after a folder has changed; errors are in the problems. */
   load(): Promise<LoadedResources>;
   readonly openListener: OpenListener;
   /** Folders to watch for changes; none: only a reload that is asked for. */
@@ -286,12 +286,20 @@ export class Automation implements Part {
     this.#deliveries?.endWaits();
   }
 
-  /** Reads the files again and applies what differs. Throws ConfigError, and then nothing has changed. */
-  reload(): Promise<TriggerDifference> {
-    return this.#reloads.reload();
+  /**
+   * Applies what differs in the files that `load` reads, and returns the result of `applyRest`. Throws ConfigError, and then
+   * nothing has changed.
+   */
+  reload<T>(
+    load: () => Promise<LoadedResources>,
+    applyRest: (difference: TriggerDifference) => Promise<T>,
+  ): Promise<T> {
+    return this.#reloads.reload(load, applyRest);
   }
 
   #apply(resources: LoadedResources): TriggerDifference {
+    // Before anything could show them (A9).
+    this.gateway.redactor.add(...resources.secrets);
     if (this.#dispatcher === undefined) {
       // Asked for while the gateway starts: it begins with these.
       this.#keep(resources);

@@ -66,6 +66,8 @@ export interface LoadedResources {
   readonly flows: readonly Flow[];
   /** Errors and warnings, file by file. */
   readonly problems: readonly Problem[];
+  /** Credentials to redact in all output once the resources are in use (A9). */
+  readonly secrets: readonly string[];
   /** By file, of each of its documents, as config-hash.ts has them. */
   readonly prints?: ReadonlyMap<string, readonly string[]> | undefined;
 }
@@ -119,6 +121,7 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
     fleets: good.flatMap(({ fleet }) => fleet ?? []),
     flows: good.flatMap(({ flow }) => flow ?? []),
     problems: inOrder(withoutValues(problems, options.secrets)),
+    secrets: options.secrets.list(),
     prints,
   };
 }

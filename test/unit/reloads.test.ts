@@ -9,6 +9,7 @@ import { ConfigError, type Problem } from '../../config/reader/problem.ts';
 import { Reloads, type ReloadsOptions } from '../../src/reloads.ts';
 
 const problem = (file: string): Problem => ({ file, line: 1, column: 1, message: 'bad', severity: 'error' });
+const textOf = ({ catalog }: Pick<Loaded, 'catalog'>) => String(catalog);
 const nothing = { added: [], changed: [], removed: [], unchanged: [] };
 
 /** What is on the disk, what is in use, and what was done to the latter. */
@@ -28,8 +29,15 @@ class World {
 
   reloads(more: Partial<ReloadsOptions> = {}): Reloads {
     return new Reloads({
-      catalog: { read: () => this.readCatalog(), apply: (next) => this.applyCatalog(next) },
-      triggers: { problems: async () => this.problems(), reload: () => this.reloadTriggers() },
+      files: {
+        read: () => this.readCatalog(),
+        commit: (next) => void this.applied.push(`commit ${textOf(next)}`),
+      },
+      applyCatalog: (next) => this.applyCatalog(next),
+      triggers: {
+        problems: async () => this.problems(),
+        reload: async (_, applyRest) => applyRest(await this.reloadTriggers()),
+      },
       isStopping: () => this.isStopping,
       log: this.log,
       ...more,
@@ -46,8 +54,8 @@ class World {
     return { catalog } as unknown as Loaded;
   }
 
-  async applyCatalog({ catalog }: Loaded) {
-    const text = String(catalog);
+  async applyCatalog(next: Loaded) {
+    const text = textOf(next);
     this.applied.push(`catalog ${text}`);
     if (text === 'faulty') throw new TypeError('a fault');
     const isSame = this.inUse.catalog === text;
@@ -79,6 +87,7 @@ describe('a reload', () => {
   test('says of each half what it has changed', async () => {
     const answer = await world.reloads().ask();
     expect(answer).toEqual({ ...nothing, changed: ['one'], triggers: { ...nothing, changed: ['one'] } });
+    expect(world.applied).toEqual(['triggers one', 'catalog one', 'commit one']);
     expect(await world.reloads({ triggers: undefined }).ask()).toEqual({ ...nothing, unchanged: ['one'] });
   });
 
@@ -126,6 +135,7 @@ describe('a reload', () => {
     expect(world.lines).toMatchObject([
       { msg: 'a reload broke off by a fault', fields: { reason: expect.stringContaining('TypeError') } },
     ]);
+    expect(world.applied).not.toContainEqual(expect.stringContaining('commit'));
     world.onDisk = { catalog: 'two', triggers: 'two' };
     await world.reloads().ask();
     expect(world.inUse).toEqual({ catalog: 'two', triggers: 'two' });

@@ -34,7 +34,8 @@ export function lastGoodResources(next: LoadedResources, before: LoadedResources
     ...printsOf(next.prints, (file) => !isBad({ file })),
     ...printsOf(before.prints, (file) => isBad({ file })),
   ]);
-  return { triggers, agents, fleets, flows, problems: next.problems, prints };
+  const { problems, secrets } = next;
+  return { triggers, agents, fleets, flows, problems, secrets, prints };
 }
 
 function merged<T extends Resource>(

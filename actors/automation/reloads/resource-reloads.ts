@@ -10,7 +10,7 @@ import { lastGoodResources } from './last-good-resources.ts';
 
 export interface ResourceReloadsOptions {
   readonly log: () => Log;
-  /** Reads the files; what is wrong with them stands in the problems. */
+  /** Reads the files after a folder has changed; errors are in the problems. */
   load(): Promise<LoadedResources>;
   current(): LoadedResources;
   apply(resources: LoadedResources): TriggerDifference;
@@ -24,33 +24,41 @@ export class ResourceReloads {
     this.#options = options;
   }
 
-  /** Throws ConfigError, and then nothing has changed. */
-  reload(): Promise<TriggerDifference> {
-    return this.#inTurn((resources) => {
+  /**
+   * Applies the files that `load` reads, and returns the result of `applyRest`; folder changes are read after that. Throws
+   * ConfigError, and then nothing has changed.
+   */
+  reload<T>(
+    load: () => Promise<LoadedResources>,
+    applyRest: (difference: TriggerDifference) => Promise<T>,
+  ): Promise<T> {
+    return this.#inTurn(async () => {
+      const resources = await load();
       if (hasError(resources.problems)) throw new ConfigError(resources.problems);
-      return resources;
+      return applyRest(this.#options.apply(resources));
     });
   }
 
   /** Somebody has changed a file. Never rejects. */
   async onChanged(): Promise<void> {
+    const { load, current, apply } = this.#options;
     const log = this.#options.log();
     try {
-      await this.#inTurn((resources) => {
-        if (!hasError(resources.problems)) return resources;
+      await this.#inTurn(async () => {
+        const resources = await load();
+        if (!hasError(resources.problems)) return apply(resources);
         const { lines } = new ConfigError(resources.problems);
         log.error({ problems: lines }, 'the changed triggers have errors; those before them stay');
-        return lastGoodResources(resources, this.#options.current());
+        return apply(lastGoodResources(resources, current()));
       });
     } catch (error) {
       log.error({ problems: [String(error)] }, 'the changed triggers have errors; those before them stay');
     }
   }
 
-  #inTurn(choose: (resources: LoadedResources) => LoadedResources): Promise<TriggerDifference> {
-    const { load, apply } = this.#options;
-    const reloading = this.#last.catch(() => {}).then(async () => apply(choose(await load())));
-    this.#last = reloading;
-    return reloading;
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#last.catch(() => {}).then(act);
+    this.#last = turn;
+    return turn;
   }
 }

@@ -7,6 +7,7 @@ import { Gateway } from '../../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
 import { type Automated, automate } from '../../../src/automate.ts';
+import { ConfigurationFiles } from '../../../src/configuration-files.ts';
 import { Front } from '../../../src/http/front.ts';
 import { agent, SECRET, trigger, writeResources } from '../../fixtures/automation/automation.ts';
 import { isAlive, until } from '../../fixtures/clients/raw-session.ts';
@@ -17,6 +18,7 @@ import { MemoryStore } from '../../fixtures/store/memory-store.ts';
 const folder = temporaryFolder();
 let gateway: Gateway;
 let automation: Automated['automation'];
+let reload: () => Promise<void>;
 
 /** Triggers and an agent whose server says `word` at each start. */
 function write(word: string, more: Parameters<typeof writeResources>[1] = []): void {
@@ -40,12 +42,12 @@ beforeAll(async () => {
   const addSecrets = (secrets: readonly string[]) => gateway?.redactor.add(...secrets);
   const made = await automate({
     config: loaded.config,
-    servers: () => [],
-    environment: () => ({}),
+    files: new ConfigurationFiles({ ...loaded, environment: {} }, async () => loaded),
     front,
     addSecrets,
   });
   automation = made.automation;
+  reload = () => made.reload(loaded, async () => {});
   gateway = new Gateway({
     ...loaded,
     log: silentLog,
@@ -84,7 +86,7 @@ test('a run goes on with the servers it began with, and the next has those of th
   const first = automation.targets.toolBoxes.open('clerk', before, []);
   const pid = await pidOf(first);
   write('second');
-  await automation.reload();
+  await reload();
   const second = automation.targets.toolBoxes.open('clerk', serversNow(), []);
   const pidOfSecond = await pidOf(second);
   expect(pidOfSecond).not.toBe(pid);
@@ -95,7 +97,7 @@ test('a run goes on with the servers it began with, and the next has those of th
   second.release();
   // What is loaded stays; what a reload has not changed is the same process.
   write('second', [agent('other', { model: 'ollama:small' })]);
-  await automation.reload();
+  await reload();
   const third = automation.targets.toolBoxes.open('clerk', serversNow(), []);
   expect(await pidOf(third)).toBe(pidOfSecond);
   third.release();
@@ -105,12 +107,12 @@ test('an agent that is taken out takes its servers with it, and a gateway that s
   const box = automation.targets.toolBoxes.open('clerk', serversNow(), []);
   const pid = await pidOf(box);
   writeResources(folder, []);
-  await automation.reload();
+  await reload();
   expect(await pidOf(box)).toBe(pid);
   box.release();
   await until('its end', () => !isAlive(pid));
   write('third');
-  await automation.reload();
+  await reload();
   const last = automation.targets.toolBoxes.open('clerk', serversNow(), []);
   const lastPid = await pidOf(last);
   await gateway.stop();

@@ -21,6 +21,7 @@ const loaded = (triggers: Trigger[], agents: Agent[], ...bad: string[]): LoadedR
   fleets: [],
   flows: [],
   problems: bad.map((file) => ({ file, line: 1, column: 1, message: 'bad', severity: 'error' as const })),
+  secrets: [],
 });
 const named = ({ triggers, agents }: LoadedResources) => [
   triggers.map(({ name }) => name),
