@@ -1,5 +1,5 @@
-// How far a flow has come, from its journal: told row by row, so that a step costs the same however many came before. What is to be
-// done next follows from it alone.
+// How far a flow has come, folded from its journal row by row. Everything the next step needs (ready and working nodes,
+// failures, outputs) is kept up to date by `apply`, so a row costs the same after 10 rows and after 1,000.
 //
 // FLW1  the same rows give the same state and the same next things; nothing that has an end is begun again.
 // FLW2  a node that fails leads to its `onError`; without one the flow has failed, or the loop it stands in.
@@ -34,6 +34,8 @@ interface Scope {
   readonly state: GraphState;
   /** What stands before the ids of its nodes. */
   readonly prefix: string;
+  /** By the ids of its nodes. They end with the turn: the result of a loop is the output of the loop. */
+  readonly outputs: Map<string, unknown>;
 }
 
 interface Turn extends Scope {
@@ -44,17 +46,17 @@ export class FlowState {
   readonly #root: Scope;
   /** The turns that run, or ran last, by the paths of their loops. */
   readonly #turns = new Map<string, Turn>();
-  readonly #outputs = new Map<string, unknown>();
   #steps = 0;
   #end: FlowEnd | undefined;
 
   constructor(graph: FlowGraph) {
-    this.#root = { state: new GraphState(graph), prefix: '' };
+    this.#root = { state: new GraphState(graph), prefix: '', outputs: new Map() };
   }
 
-  /** What a node has given; undefined for one that has not ended well. */
+  /** Output of a node; undefined for one that has not ended well, or whose turn is over. */
   outputOf(path: string): unknown {
-    return this.#outputs.get(path);
+    const found = this.#find(path);
+    return found?.scope.outputs.get(found.id);
   }
 
   /** Undefined for a node of a turn that is over, or has not begun. */
@@ -117,15 +119,14 @@ export class FlowState {
         state.tell(id, { type: 'retried' });
         break;
       case 'left':
-        this.#outputs.set(row.in, row.output);
+        scope.outputs.set(id, row.output);
         state.tell(id, { type: 'left' }, row.taken);
-        this.#forgetTurns(row.in);
-        this.#forgetOutputsIn(row.in);
+        if (state.nodeOf(id).inside !== undefined) this.#forgetTurns(row.in);
         if (row.isEnd === true) this.#endWith(scope, id, row.in);
         break;
       case 'failed':
         state.tell(id, { type: 'failed', reason: row.reason });
-        this.#forgetTurns(row.in);
+        if (state.nodeOf(id).inside !== undefined) this.#forgetTurns(row.in);
         if (scope === this.#root && state.nodeOf(id).onError === undefined)
           this.#end ??= { how: 'failed', at: row.in, reason: row.reason };
     }
@@ -167,25 +168,25 @@ export class FlowState {
 
   /** Loops in whose turns a node has failed, and nothing goes on after that. */
   *#failedLoops(): Iterable<FlowRow> {
-    for (const [loop, { state, prefix }] of this.#turns)
-      for (const { id, onError } of state.nodes) {
-        const { value, context } = state.of(id);
-        if (value === 'failed' && onError === undefined) {
-          yield { kind: 'failed', in: loop, reason: `${prefix}${id}: ${context.why ?? 'it has failed'}` };
-          break;
-        }
-      }
+    for (const [loop, { state, prefix }] of this.#turns) {
+      if (state.fatal === undefined) continue;
+      const { id } = state.fatal;
+      const { why = 'it has failed' } = state.of(id).context;
+      yield { kind: 'failed', in: loop, reason: `${prefix}${id}: ${why}` };
+    }
   }
 
   #beginTurn({ in: loop, n }: Extract<FlowRow, { kind: 'turn' }>, { inside }: GraphNode): void {
     if (inside === undefined) return;
     this.#forgetTurns(loop);
-    this.#turns.set(loop, { n, state: new GraphState(inside), prefix: pathInTurn(loop, n, '') });
+    const prefix = pathInTurn(loop, n, '');
+    this.#turns.set(loop, { n, state: new GraphState(inside), prefix, outputs: new Map() });
   }
 
   #endWith(scope: Scope, id: string, path: string): void {
     scope.state.endWith(id);
-    for (const node of scope.state.nodes) this.#forgetTurns(scope.prefix + node.id);
+    for (const { id: each, inside } of scope.state.nodes)
+      if (inside !== undefined) this.#forgetTurns(scope.prefix + each);
     if (scope === this.#root) this.#end ??= { how: 'done', at: path };
   }
 
@@ -193,11 +194,6 @@ export class FlowState {
   #forgetTurns(loop: string): void {
     for (const path of [...this.#turns.keys()])
       if (path === loop || path.startsWith(`${loop}#`)) this.#turns.delete(path);
-  }
-
-  /** The loop has given what there was of them. */
-  #forgetOutputsIn(loop: string): void {
-    for (const path of [...this.#outputs.keys()]) if (path.startsWith(`${loop}#`)) this.#outputs.delete(path);
   }
 
   #scopes(): readonly Scope[] {

@@ -21,7 +21,9 @@ export class GraphState {
   /** Undefined: not decided. */
   readonly #isTaken: (boolean | undefined)[];
   readonly #ready = new Set<number>();
+  readonly #working = new Set<number>();
   #open: number;
+  #fatal: number | undefined;
   #end: number | undefined;
 
   constructor(graph: FlowGraph) {
@@ -35,7 +37,7 @@ export class GraphState {
 
   /** Nodes that may start now, in the order of the file. */
   get ready(): readonly GraphNode[] {
-    return [...this.#ready].sort((a, b) => a - b).map((index) => this.#node(index));
+    return this.#inOrder(this.#ready);
   }
 
   /** Nothing is left to do: all nodes have come to an end, or an `End` has. */
@@ -67,7 +69,12 @@ export class GraphState {
 
   /** Nodes that have begun and not ended. */
   get working(): readonly GraphNode[] {
-    return this.nodes.filter((_, index) => this.#is(index, 'working') || this.#is(index, 'waiting'));
+    return this.#inOrder(this.#working);
+  }
+
+  /** The first node of the file that has failed without an `onError`. */
+  get fatal(): GraphNode | undefined {
+    return this.#fatal === undefined ? undefined : this.#node(this.#fatal);
   }
 
   /** Nothing leads on from it. */
@@ -99,7 +106,11 @@ export class GraphState {
     const [after] = transition(flowNodeMachine, before, event);
     this.#snapshots[index] = after;
     this.#ready.delete(index);
+    if (after.value === 'working' || after.value === 'waiting') this.#working.add(index);
+    else this.#working.delete(index);
     if (before.status === 'active' && after.status !== 'active') this.#open -= 1;
+    if (after.value === 'failed' && this.#node(index).onError === undefined)
+      this.#fatal = Math.min(index, this.#fatal ?? index);
   }
 
   /** What leads on from a node that has ended, and what follows from that. */
@@ -142,6 +153,10 @@ export class GraphState {
 
   #is(index: number, state: NodeState): boolean {
     return this.#snapshots[index]?.value === state;
+  }
+
+  #inOrder(indexes: ReadonlySet<number>): readonly GraphNode[] {
+    return [...indexes].sort((a, b) => a - b).map((index) => this.#node(index));
   }
 
   #node(index: number): GraphNode {

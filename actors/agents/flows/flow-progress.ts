@@ -1,5 +1,5 @@
-// How far a run of a flow has come, from its journal: the state of its nodes, what loops are about and have given, and what expressions may
-// name because of that.
+// Progress of a flow run, folded from its journal row by row: the state of its nodes, the items and results of loops, and the
+// values that expressions may name. The cost of a row and of a step does not depend on the rows before it.
 
 import type { Flow, FlowBody, FlowNode } from '../../../config/resources/flows/flow.ts';
 import { FlowState } from '../../../machines/flow-run/flow-state.ts';
@@ -8,9 +8,11 @@ import { nodePath, pathInTurn } from '../../../machines/flow-run/node-path.ts';
 import { fatalFailures, rowsInForce } from '../../../machines/flow-run/retried.ts';
 import type { FlowRow } from '../../../machines/flow-run/rows.ts';
 import type { Job } from '../handlers/handler.ts';
+import { bodyIndex } from './body-index.ts';
 import { flowGraph } from './flow-graph.ts';
 import { resultOfTurn } from './loop-turns.ts';
 import type { Values } from './node-host.ts';
+import { TurnResults } from './turn-results.ts';
 
 const flowKinds: ReadonlySet<unknown> = new Set([
   ...['entered', 'again', 'waits', 'turn', 'left', 'failed', 'retried'],
@@ -39,13 +41,24 @@ export interface Given {
   readonly input: string;
 }
 
+/** A node as expressions see it. */
+interface StepView {
+  readonly state: string;
+  readonly output: unknown;
+  readonly error: string;
+}
+
+type StepViews = Readonly<Record<string, StepView>>;
+
 export class FlowProgress {
   readonly #flow: Flow;
   readonly #graph: FlowGraph;
   #state: FlowState;
   /** Results of turns so far, by the paths of their loops. */
-  readonly #results = new Map<string, unknown[]>();
+  readonly #results = new Map<string, TurnResults>();
   readonly #items = new Map<string, readonly unknown[]>();
+  /** Views of the steps at the last place that was asked for; nodes of one turn share them. */
+  #steps: { readonly prefix: string; readonly views: StepViews } | undefined;
 
   constructor(flow: Flow) {
     this.#flow = flow;
@@ -74,7 +87,8 @@ export class FlowProgress {
     if (row.kind === 'entered' && row.items !== undefined) this.#items.set(row.in, row.items);
     if (row.kind === 'turn' && row.n > 1) this.keepResult(row.in, row.n);
     this.#state.apply(row);
-    if (row.kind === 'left' || row.kind === 'failed') this.#results.delete(row.in);
+    if (row.kind !== 'left' && row.kind !== 'failed') return;
+    this.#results.delete(row.in);
   }
 
   hasEnded(path: string): boolean {
@@ -82,9 +96,9 @@ export class FlowProgress {
     return state !== 'idle' && state !== 'working' && state !== 'waiting';
   }
 
-  /** What the turns of a loop have given so far. */
-  resultsOf(loop: string): readonly unknown[] {
-    return this.#results.get(loop) ?? [];
+  /** Results of the turns of a loop so far. */
+  resultsOf(loop: string): Readonly<TurnResults> {
+    return this.#results.get(loop) ?? new TurnResults();
   }
 
   itemsOf(loop: string): readonly unknown[] | undefined {
@@ -93,25 +107,45 @@ export class FlowProgress {
 
   /** Of the turn before the `n`th, once. */
   keepResult(loop: string, n: number): void {
-    const results = this.#results.get(loop) ?? [];
+    const results = this.#results.get(loop) ?? new TurnResults();
     this.#results.set(loop, results);
-    if (results.length < n - 1) results.push(resultOfTurn(this.#state, loop));
+    if (results.values.length < n - 1) results.add(resultOfTurn(this.#state, loop));
   }
 
-  /** What expressions at a node may name; with its output, those at its connections. */
+  /** Values that expressions at a node may name; with its output, those at its connections. */
   valuesAt(path: string, { event, requester }: Job, { parameters, input }: Given, output?: unknown): Values {
     const { prefix, loops, node } = this.placeOf(path);
-    const steps: Record<string, unknown> = {};
-    for (const around of [...loops.map(({ path: loop }) => loop.slice(0, loop.lastIndexOf('/') + 1)), prefix])
-      for (const { id } of this.#bodyAt(around).nodes) {
-        const { state, why } = this.#state.stateOf(around + id) ?? {};
-        const given = this.#state.outputOf(around + id) ?? null;
-        steps[id] = { state: state ?? 'idle', output: given, error: why ?? '' };
-      }
-    if (output !== undefined) steps[node.id] = { state: 'done', output, error: '' };
+    const views = this.#viewsAt(prefix, loops);
+    const steps =
+      output === undefined ? views : { ...views, [node.id]: { state: 'done', output, error: '' } };
     const { type, name = '', context } = event;
     const user = requester ?? '';
     return { steps, parameters, input, event: { type, name, context }, user, ...this.#turnAround(loops) };
+  }
+
+  /** Views of the nodes of a body and of the bodies around it. They read the state when an expression does. */
+  #viewsAt(prefix: string, loops: Place['loops']): StepViews {
+    if (this.#steps?.prefix === prefix) return this.#steps.views;
+    const views: Record<string, StepView> = {};
+    for (const around of [...loops.map(({ path: loop }) => loop.slice(0, loop.lastIndexOf('/') + 1)), prefix])
+      for (const { id } of this.#bodyAt(around).nodes) views[id] = this.#viewOf(around + id);
+    this.#steps = { prefix, views };
+    return views;
+  }
+
+  #viewOf(path: string): StepView {
+    const state = () => this.#state;
+    return {
+      get state() {
+        return state().stateOf(path)?.state ?? 'idle';
+      },
+      get output() {
+        return state().outputOf(path) ?? null;
+      },
+      get error() {
+        return state().stateOf(path)?.why ?? '';
+      },
+    };
   }
 
   #turnAround(loops: Place['loops']): Values {
@@ -135,13 +169,13 @@ export class FlowProgress {
     const loops: { path: string; turn: number }[] = [];
     for (const name of names) {
       const [loop = '', turn = '1'] = name.split('#');
-      const node = body.nodes.find((each) => each.id === loop);
+      const node = bodyIndex(body).nodes.get(loop);
       if (node?.work.type !== 'Loop') throw new RangeError(`there is no loop ${loop}`);
       loops.push({ path: prefix + loop, turn: Number(turn) });
       prefix = pathInTurn(prefix + loop, Number(turn), '');
       body = node.work.body;
     }
-    const node = body.nodes.find((each) => each.id === id) ?? (body.nodes[0] as FlowNode);
+    const node = bodyIndex(body).nodes.get(id) ?? (body.nodes[0] as FlowNode);
     return { node, body, prefix, loops };
   }
 }

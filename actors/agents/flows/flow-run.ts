@@ -162,15 +162,16 @@ export class FlowRun {
     const { work } = node;
     if (work.type !== 'Loop') return;
     if (n > 1) this.#progress.keepResult(path, n);
-    const last = this.#progress.resultsOf(path).at(-1) ?? null;
+    const results = this.#progress.resultsOf(path);
+    const last = results.values.at(-1) ?? null;
     const values = { ...this.#valuesAt(path), index: BigInt(n - 1), last };
     const goesOn = this.#tried(path, () => {
-      resultsFit(node, this.#progress.resultsOf(path));
+      resultsFit(node, results);
       return hasTurn(work, node, n, this.#progress.itemsOf(path), values);
     });
     if (goesOn === undefined) return;
     if (goesOn) this.#add({ kind: 'turn', in: path, n });
-    else this.#leave(path, node, body, { count: n - 1, results: this.#progress.resultsOf(path) });
+    else this.#leave(path, node, body, { count: n - 1, results: results.values });
   }
 
   #begin(path: string): void {
@@ -229,8 +230,7 @@ export class FlowRun {
       this.#add({ kind: 'failed', in: path, reason });
       return;
     }
-    const values = this.#valuesAt(path, output);
-    const taken = this.#tried(path, () => takenOf(body, node, output, values));
+    const taken = this.#tried(path, () => takenOf(body, node, output, () => this.#valuesAt(path, output)));
     if (taken === undefined) return;
     const isEnd = node.work.type === 'End';
     this.#add({ kind: 'left', in: path, output: output ?? null, taken, ...(isEnd ? { isEnd } : {}) });

@@ -4,6 +4,7 @@ import type { FlowNode, NodeWork } from '../../../config/resources/flows/flow.ts
 import type { FlowState } from '../../../machines/flow-run/flow-state.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import { guarded, type Values } from './node-host.ts';
+import type { TurnResults } from './turn-results.ts';
 
 /** Of a node, as JSON in UTF-16 units. */
 export const MAX_OUTPUT = 262_144;
@@ -34,8 +35,7 @@ export function itemsOf(
 }
 
 /** Throws a HandlerError where the turns have given more than a node may give. */
-export function resultsFit({ id }: FlowNode, results: readonly unknown[]): void {
-  const { length } = JSON.stringify(results);
+export function resultsFit({ id }: FlowNode, { jsonLength: length }: Pick<TurnResults, 'jsonLength'>): void {
   if (length > MAX_OUTPUT)
     throw new HandlerError(
       `the turns of ${id} have given ${length} characters, and at most ${MAX_OUTPUT} are kept: let an End in it give less`,

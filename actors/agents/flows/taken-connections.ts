@@ -1,18 +1,27 @@
 // Which connections of a node are taken once it has ended well, by their places among its own.
 
 import type { FlowBody, FlowNode } from '../../../config/resources/flows/flow.ts';
+import { bodyIndex } from './body-index.ts';
 import { guarded, type Values } from './node-host.ts';
 
-/** `values` have the output of the node. Throws a HandlerError where a condition cannot be worked out. */
+/**
+ * Returns the indexes of the connections that are taken. `values` is called for a condition, and includes the output of the node.
+ * Throws a HandlerError when a condition cannot be evaluated.
+ */
 export function takenOf(
-  { connections }: FlowBody,
+  body: FlowBody,
   { id, work }: FlowNode,
   output: unknown,
-  values: Values,
+  values: () => Values,
 ): readonly number[] {
-  const own = connections.filter(({ from }) => from === id);
+  const own = bodyIndex(body).connectionsFrom.get(id) ?? [];
+  let known: Values | undefined;
   const isTaken = ({ when }: (typeof own)[number]): boolean => {
-    if (when.kind === 'expression') return guarded(() => when.expression.evaluate(values)) === true;
+    if (when.kind === 'expression') {
+      known ??= values();
+      const given = known;
+      return guarded(() => when.expression.evaluate(given)) === true;
+    }
     if (when.kind === 'always') return true;
     const { decision } = (output ?? {}) as { readonly decision?: unknown };
     return when.kind !== 'else' && decision === when.kind;

@@ -8,7 +8,7 @@
 // JL3 (A8)  a row has at most MAX_ROW characters, and nothing more is begun in a journal that might not take what comes of it. Both end
 //      a run for good: a later attempt would come to the same.
 
-import { figuresOf } from '../../../machines/agent-run/figures.ts';
+import { FiguresSoFar } from '../../../machines/agent-run/figures.ts';
 import type { JournalRow, RunFigures } from '../../../machines/agent-run/journal.ts';
 import type { Effects } from '../../events/inbox/work.ts';
 import { HandlerError } from '../handlers/handler.ts';
@@ -26,6 +26,7 @@ export class RunJournal {
   readonly #agent: string;
   readonly #context: Context;
   readonly #rows: JournalRow[];
+  readonly #figures = new FiguresSoFar();
   readonly #workedBefore: number;
   #startedAt = performance.now();
   /** Rows that are not on their way yet. */
@@ -41,6 +42,7 @@ export class RunJournal {
     this.#agent = agent;
     this.#context = context;
     this.#rows = steps.map((text) => JSON.parse(text) as JournalRow);
+    for (const row of this.#rows) this.#figures.add(row);
     this.#size = sizeOf(steps);
     this.#workedBefore = workedIn(context.state);
   }
@@ -62,7 +64,7 @@ export class RunJournal {
   }
 
   get figures(): RunFigures {
-    return figuresOf(this.#rows, this.workedMs);
+    return this.#figures.after(this.workedMs);
   }
 
   get state(): string {
@@ -74,6 +76,7 @@ export class RunJournal {
     const texts = rows.map((row) => this.#textOf(row));
     if (this.#rows.length === 0) this.#startedAt = performance.now();
     this.#rows.push(...rows);
+    for (const row of rows) this.#figures.add(row);
     this.#unwritten.push(...texts);
     this.#size += sizeOf(texts);
   }

@@ -19,18 +19,18 @@ const KEPT = 'kept';
 /** Written of a part, not by it. */
 const PARKED = 'parked';
 
-/** As the part `path` writes them in the journal of the run. */
+/** Returns the rows of the part `path` as the journal of the run has them. */
 export function rowsOfPart(
   path: string,
   texts: readonly string[],
   kept: string | null | undefined,
-): readonly string[] {
-  if (texts.length === 0) return kept === undefined ? [] : [JSON.stringify({ in: path, kind: KEPT, kept })];
+): readonly Readonly<Record<string, unknown>>[] {
+  if (texts.length === 0) return kept === undefined ? [] : [{ in: path, kind: KEPT, kept }];
   return texts.map((text, index) => {
     const { in: inner, ...row } = JSON.parse(text) as Written & Readonly<Record<string, unknown>>;
     const within = typeof inner === 'string' ? `${path}/${inner}` : path;
     const isLast = index === texts.length - 1;
-    return JSON.stringify({ in: within, ...row, ...(isLast && kept !== undefined ? { kept } : {}) });
+    return { in: within, ...row, ...(isLast && kept !== undefined ? { kept } : {}) };
   });
 }
 

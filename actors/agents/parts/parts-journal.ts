@@ -103,7 +103,7 @@ export class PartsJournal {
 
   /** Takes what a part writes; it becomes durable with the next `flush`. Throws as `add` does. */
   addOfPart(path: string, state: string | null | undefined, { steps = [], emit, asks }: Effects): void {
-    const rows = rowsOfPart(path, steps, state).map((text) => JSON.parse(text) as Row);
+    const rows = rowsOfPart(path, steps, state);
     const texts = rows.map((row) => this.#textOf(row, MAX_ROW + MAX_AROUND));
     for (const [index, row] of rows.entries()) this.#write(row, texts[index] ?? '');
     this.also({ emit, asks });

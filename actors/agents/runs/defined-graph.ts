@@ -3,7 +3,12 @@
 
 import type { NodeType } from '../../../config/resources/flows/flow.ts';
 import { nodeTypeMeant } from '../../../config/resources/flows/node-spellings.ts';
-import type { FlowGraph, GraphNode, JoinStrategy } from '../../../machines/flow-run/graph.ts';
+import {
+  type FlowGraph,
+  type GraphNode,
+  type JoinStrategy,
+  wiringOf,
+} from '../../../machines/flow-run/graph.ts';
 import { nodePath } from '../../../machines/flow-run/node-path.ts';
 
 export interface DefinedNode {
@@ -31,14 +36,19 @@ export function definedGraph(definition: string): DefinedGraph | undefined {
   }
 }
 
-/** The nodes to which the connections of a node lead that were taken; `places` is as in the row `left`. */
+/** Returns the nodes that the taken connections of a node lead to; `places` is as in the row `left`. */
 export function takenIn({ graph }: DefinedGraph, path: string, places: unknown): readonly string[] {
   const parsed = nodePath(path);
   if (parsed === undefined || !Array.isArray(places)) return [];
   let around: FlowGraph | undefined = graph;
   for (const { loop } of parsed.turns) around = around?.nodes.find(({ id }) => id === loop)?.inside;
-  const leading = around?.connections.filter(({ from }) => from === parsed.id) ?? [];
-  return leading.filter((_, place) => places.includes(place)).map(({ to }) => to);
+  if (around === undefined) return [];
+  const { nodes, arrows, outOf, indexOf } = wiringOf(around);
+  return (outOf[indexOf.get(parsed.id) ?? -1] ?? []).flatMap((at) => {
+    const { place, to } = arrows[at] ?? {};
+    const node = place !== undefined && to !== undefined && places.includes(place) ? nodes[to] : undefined;
+    return node === undefined ? [] : [node.id];
+  });
 }
 
 function graphIn(body: unknown): DefinedGraph {

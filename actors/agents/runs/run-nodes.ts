@@ -119,7 +119,8 @@ export class RunNodes {
   }
 
   #take(row: ToldRow): void {
-    if (ends.has(row.kind)) this.#keepTurns();
+    // The state forgets turns when their loop ends, or an `End` around them.
+    if (ends.has(row.kind) && (this.#turns.has(row.in) || row.isEnd === true)) this.#keepTurns();
     if (nodePath(row.in) !== undefined) this.#state.apply(row as unknown as FlowRow);
     this.#note(row);
   }

@@ -1,0 +1,172 @@
+// Random rows of a flow, in orders that no run would write too: a fold that takes each row as it comes has the same state as
+// one that reads all rows at once, and both agree with values computed from scratch.
+
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { FlowProgress } from '../../../../../actors/agents/flows/flow-progress.ts';
+import { RunNodes, runNodes } from '../../../../../actors/agents/runs/run-nodes.ts';
+import type { FlowRow } from '../../../../../machines/flow-run/rows.ts';
+import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
+import { aJob } from '../../../../fixtures/automation/jobs.ts';
+
+const flow = await flowOf(`
+  nodes:
+    - { id: a, type: Transform, config: { set: { n: 1 } }, on_error: rescue }
+    - { id: rescue, type: Join, config: { strategy: any } }
+    - id: outer
+      type: Loop
+      config:
+        while: "true"
+        max: 9
+        nodes:
+          - { id: x, type: Transform, config: { set: { n: 1 } } }
+          - id: inner
+            type: Loop
+            config: { while: "true", max: 9, nodes: [{ id: y, type: Wait, config: { seconds: 1 } }, { id: stop, type: End }], connections: [{ from: y, to: stop }] }
+          - { id: stop, type: End }
+        connections: [{ from: x, to: inner }, { from: x, to: stop }]
+    - { id: b, type: Join }
+    - { id: end, type: End }
+  connections: [{ from: a, to: b }, { from: outer, to: b }, { from: rescue, to: b }, { from: b, to: end }]`);
+
+const turns = [1, 2, 3];
+const bodies = [
+  { prefix: '', ids: ['a', 'rescue', 'outer', 'b', 'end'] },
+  ...turns.map((n) => ({ prefix: `outer#${n}/`, ids: ['x', 'inner', 'stop'] })),
+  ...turns.flatMap((n) => turns.map((m) => ({ prefix: `outer#${n}/inner#${m}/`, ids: ['y', 'stop'] }))),
+];
+const paths = bodies.flatMap(({ prefix, ids }) => ids.map((id) => prefix + id));
+const ends = paths.filter((path) => /end$|stop$/.test(path));
+
+const arbPath = fc.oneof(fc.constantFrom(...paths), fc.constantFrom('nowhere', 'outer#9/x', 'a/member'));
+const arbRow: fc.Arbitrary<FlowRow> = fc.oneof(
+  { weight: 4, arbitrary: arbPath.map((path): FlowRow => ({ kind: 'entered', in: path })) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(arbPath, fc.jsonValue(), fc.subarray([0, 1]))
+      .map(([path, output, taken]): FlowRow => ({ kind: 'left', in: path, output, taken })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom(...paths.filter((path) => /outer$|inner$/.test(path))),
+        fc.constantFrom(...turns),
+      )
+      .map(([path, n]): FlowRow => ({ kind: 'turn', in: path, n })),
+  },
+  arbPath.map((path): FlowRow => ({ kind: 'failed', in: path, reason: `failed at ${path}` })),
+  arbPath.map((path): FlowRow => ({ kind: 'again', in: path, reason: 'not yet', until: 5 })),
+  arbPath.map((path): FlowRow => ({ kind: 'waits', in: path, until: 7 })),
+  arbPath.map((path): FlowRow => ({ kind: 'retried', in: path })),
+  fc
+    .constantFrom(...ends)
+    .map((path): FlowRow => ({ kind: 'left', in: path, output: 1, taken: [], isEnd: true })),
+);
+
+/** Rows of a run that goes deep, and then whatever was drawn. */
+const deep: readonly FlowRow[] = [
+  { kind: 'entered', in: 'outer' },
+  { kind: 'turn', in: 'outer', n: 1 },
+  { kind: 'entered', in: 'outer#1/x' },
+  { kind: 'left', in: 'outer#1/x', output: { n: 1 }, taken: [0] },
+  { kind: 'entered', in: 'outer#1/inner' },
+  { kind: 'turn', in: 'outer#1/inner', n: 1 },
+];
+
+const job = aJob();
+const given = { parameters: {}, input: 'go' };
+
+/** Everything that a flow run reads of its progress. */
+function seen(progress: FlowProgress) {
+  const { state } = progress;
+  const nodes = paths.map((path) => [
+    path,
+    state.stateOf(path),
+    state.progressOf(path),
+    state.outputOf(path),
+    progress.hasEnded(path),
+    progress.resultsOf(path).values,
+  ]);
+  return { next: state.next(), working: state.working, nodes };
+}
+
+/** The facts that are kept up to date, and the same ones computed from the states and outputs of all nodes. */
+function checkFromScratch(progress: FlowProgress): void {
+  const { state } = progress;
+  const working = paths.filter((path) => /^w/.test(state.stateOf(path)?.state ?? ''));
+  const steps = bodies.map(({ prefix, ids }) => {
+    const values = progress.valuesAt(prefix + ids[0], job, given).steps as Readonly<Record<string, unknown>>;
+    return JSON.stringify(ids.map((id) => values[id]));
+  });
+  const views = bodies.map(({ prefix, ids }) =>
+    JSON.stringify(
+      ids.map((id) => {
+        const { state: reached = 'idle', why = '' } = state.stateOf(prefix + id) ?? {};
+        return { state: reached, output: state.outputOf(prefix + id) ?? null, error: why };
+      }),
+    ),
+  );
+  const results = paths.map((path) => progress.resultsOf(path));
+  expect({
+    working: [...state.working].sort(),
+    steps,
+    lengths: results.map(({ jsonLength }) => jsonLength),
+  }).toEqual({
+    working: working.sort(),
+    steps: views,
+    lengths: results.map(({ values }) => JSON.stringify(values).length),
+  });
+}
+
+it('FLW1 a flow folded row by row has the state of all its rows', () => {
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(arbRow, { maxLength: 40 }), (isDeep, drawn) => {
+      const rows: FlowRow[] = [];
+      const progress = new FlowProgress(flow);
+      for (const row of [...(isDeep ? deep : []), ...drawn]) {
+        rows.push(row);
+        if (row.kind === 'retried') progress.readBack(rows);
+        else progress.apply(row);
+        checkFromScratch(progress);
+      }
+      const whole = new FlowProgress(flow);
+      whole.readBack(rows);
+      expect(seen(progress)).toEqual(seen(whole));
+    }),
+    { numRuns: 150 },
+  );
+});
+
+it('RND1 nodes shown row by row are those that all rows show, and a node of the last turn keeps its state', () => {
+  const excerpt = (text: string, most: number) => text.slice(0, most);
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(arbRow, { maxLength: 40 }), (isDeep, drawn) => {
+      const all = [...(isDeep ? deep : []), ...drawn];
+      const steps = all.map((row, at) => ({ at, text: JSON.stringify(row) }));
+      const shown = new RunNodes(flow.definition, excerpt);
+      const progress = new FlowProgress(flow);
+      const reached = new Map<string, string>();
+      for (const [index, step] of steps.entries()) {
+        shown.add(step);
+        const row = all[index] as FlowRow;
+        const rows = all.slice(0, index + 1);
+        if (row.kind === 'retried') reached.clear();
+        if (row.kind === 'retried') progress.readBack(rows);
+        else progress.apply(row);
+        for (const path of paths) {
+          const { state } = progress.state.stateOf(path) ?? {};
+          if (state !== undefined) reached.set(path, state);
+        }
+        const list = shown.list();
+        expect(list).toEqual(runNodes(steps.slice(0, index + 1), flow.definition, excerpt));
+        // A node that had ended in the turn that is shown still shows its end.
+        for (const { path, state } of list)
+          if (['done', 'failed'].includes(reached.get(path) ?? ''))
+            expect([path, state]).toEqual([path, reached.get(path)]);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,92 @@
+// The work of a flow step, counted as function calls in the flow engine: it must not grow with the rows before it, or with
+// the other nodes of the flow.
+
+import { Session } from 'node:inspector/promises';
+import { expect, it, vi } from 'vitest';
+import { FlowHandler } from '../../../../../actors/agents/flows/flow-handler.ts';
+import { RunNodes } from '../../../../../actors/agents/runs/run-nodes.ts';
+import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
+import { aJob } from '../../../../fixtures/automation/jobs.ts';
+import { KeptRun } from '../../../../fixtures/automation/kept-run.ts';
+
+const engine = /(?:machines\/flow-run|actors\/(?:flows|parts|runs))\//;
+
+/** Counts the calls of engine functions while `work` runs. */
+async function callsIn(work: () => Promise<void>): Promise<number> {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post('Profiler.enable');
+    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    await work();
+    const { result } = await session.post('Profiler.takePreciseCoverage');
+    return result
+      .filter(({ url }) => engine.test(url))
+      .flatMap(({ functions }) => functions.map(({ ranges }) => ranges[0]?.count ?? 0))
+      .reduce((sum, count) => sum + count, 0);
+  } finally {
+    session.disconnect();
+  }
+}
+
+const chain = (size: number): string =>
+  [
+    'nodes:',
+    ...Array.from({ length: size }, (_, n) => {
+      const set = n === 0 ? '1' : `"{{ steps.n${n - 1}.output.n + 1 }}"`;
+      return `  - { id: n${n}, type: Transform, config: { set: { n: ${set} } } }`;
+    }),
+    'connections:',
+    ...Array.from(
+      { length: size - 1 },
+      (_, n) => `  - { from: n${n}, to: n${n + 1}, when: "steps.n${n}.output.n > 0" }`,
+    ),
+  ]
+    .map((line) => `  ${line}`)
+    .join('\n');
+
+const loop = (turns: number): string => `
+  nodes:
+    - id: each
+      type: Loop
+      config: { while: "index < ${turns}", max: 900, nodes: [{ id: one, type: Transform, config: { set: { n: "{{ index }}" } } }] }`;
+
+interface RowCost {
+  readonly rows: number;
+  /** Function calls per row of the journal. */
+  readonly calls: number;
+  /** Characters written as JSON per row. */
+  readonly characters: number;
+}
+
+/** Carries a flow out, and shows its rows one by one. */
+async function costOf(spec: string): Promise<RowCost> {
+  const flow = await flowOf(spec);
+  const run = new KeptRun();
+  const stringify = vi.spyOn(JSON, 'stringify');
+  try {
+    const calls = await callsIn(async () => {
+      const services = { handlerOf: () => undefined, readDefinition: async () => flow };
+      await run.attempt(new FlowHandler(flow, services), aJob());
+      const shown = new RunNodes(flow.definition, (text, most) => text.slice(0, most));
+      for (const [index, text] of run.steps.entries()) shown.add({ at: index, text });
+    });
+    const characters = stringify.mock.results.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+    const rows = run.steps.length;
+    return { rows, calls: calls / rows, characters: characters / rows };
+  } finally {
+    stringify.mockRestore();
+  }
+}
+
+it('a step of a flow costs the same however many rows came before it', async () => {
+  const [short, long] = [await costOf(loop(20)), await costOf(loop(320))];
+  expect(long.rows).toBeGreaterThan(900);
+  expect(long.calls).toBeLessThan(short.calls * 1.1);
+  expect(long.characters).toBeLessThan(short.characters * 1.2);
+});
+
+it('a step of a flow costs the same however many other nodes the flow has', async () => {
+  const [short, long] = [await costOf(chain(20)), await costOf(chain(100))];
+  expect(long.calls).toBeLessThan(short.calls * 1.1);
+});
