@@ -8,18 +8,20 @@ export const name = 'flow-steps';
 export const title = 'Processor time per step of a flow';
 export const about = `Flows of 10, 30, 60 and 100 nodes, a Transform each, in a chain and with 8 side by side, in one process and without a
 disk. \`plan\` is what decides what comes next (machines/flow-run): a step is a node that begins and ends. \`all\` is a step with what is
-around it: conditions and templates worked out, rows written and read back. The last rows are loops of one Transform: a
-turn costs the same however many came before.`;
+around it: conditions and templates evaluated, rows written and read back. \`shown\` is what a row costs whoever shows the run
+(actors/agents/runs/run-nodes.ts). The last rows are loops of one Transform, whose journals have 100, 500 and 1,000 rows: a turn
+costs the same however many came before. The code is that of the tree in which the build lies.`;
 export const goals = [
   { row: '100 nodes in a chain', column: 'plan', limit: 500, unit: 'µs', sense: 'at most' },
   { row: '100 nodes, 8 wide', column: 'plan', limit: 500, unit: 'µs', sense: 'at most' },
 ];
 
 const SIZES = [10, 30, 60, 100];
-const root = join(import.meta.dirname, '../..');
+/** Each turn has three rows, the loop two. */
+const TURNS = [33, 166, 333];
 
 export async function* run(bench) {
-  const { FlowState, flowGraph, FlowHandler, flowDefinition, SecretValues } = await engine(bench);
+  const { FlowState, flowGraph, FlowHandler, RunNodes, flowDefinition, SecretValues } = await engine(bench);
   const read = (spec) =>
     flowDefinition(JSON.stringify(spec), {
       ...{ name: 'f', file: '/f.yaml', env: {} },
@@ -41,13 +43,21 @@ export async function* run(bench) {
       yield { round: 1, row, column: 'plan', value: plan, unit: 'µs' };
       yield { round: 1, row, column: 'all', value: whole, unit: 'µs' };
     }
-  for (const turns of [40, 480]) {
-    bench.progress(`${turns} turns`);
+  for (const turns of TURNS) {
+    const row = `a loop of ${turns} turns, ${turns * 3 + 2} rows`;
+    bench.progress(row);
     const flow = await read(loop(bench.isSmoke ? 2 : turns));
-    const value =
-      (await timedRuns(Math.min(repeats, 20), () => carriedOut(new FlowHandler(flow, services(flow))))) /
-      turns;
-    yield { round: 1, row: `a loop of ${turns} turns`, column: 'all', value, unit: 'µs' };
+    const steps = [];
+    await carriedOut(new FlowHandler(flow, services(flow)), steps);
+    const rows = steps.map((text, at) => ({ at, text }));
+    const show = () => {
+      const nodes = new RunNodes(flow.definition, (text, most) => text.slice(0, most));
+      for (const each of rows) nodes.add(each);
+    };
+    const times = Math.min(repeats, 20);
+    const value = (await timedRuns(times, () => carriedOut(new FlowHandler(flow, services(flow))))) / turns;
+    yield { round: 1, row, column: 'all', value, unit: 'µs' };
+    yield { round: 1, row, column: 'shown', value: timed(times, show) / rows.length, unit: 'µs' };
   }
 }
 
@@ -105,13 +115,15 @@ const services = (flow) => ({
   readDefinition: async () => flow,
 });
 
-async function carriedOut(handler) {
+async function carriedOut(handler, rows = []) {
   await handler.run(job, {
     signal: new AbortController().signal,
     leftMs: 600_000,
     state: undefined,
     steps: async () => [],
-    checkpoint: async () => {},
+    checkpoint: async (_, { steps }) => {
+      rows.push(...steps);
+    },
     progress() {},
     retrying() {},
   });
@@ -144,13 +156,15 @@ async function timedRuns(repeats, work) {
 
 const median = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
-/** Of this tree, bundled by itself: it is measured without a gateway around it. */
+/** The flow engine of the tree in which the build lies, bundled by itself: it is measured without a gateway around it. */
 async function engine(bench) {
+  const root = join(bench.dist, '..');
   const outfile = join(bench.makeFolder(), 'engine.mjs');
   const contents = [
     "export { FlowState } from './machines/flow-run/flow-state.ts';",
     "export { flowGraph } from './actors/agents/flows/flow-graph.ts';",
     "export { FlowHandler } from './actors/agents/flows/flow-handler.ts';",
+    "export { RunNodes } from './actors/agents/runs/run-nodes.ts';",
     "export { flowDefinition } from './config/resources/definitions.ts';",
     "export { SecretValues } from './config/reader/secret-values.ts';",
   ].join('\n');
