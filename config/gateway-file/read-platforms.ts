@@ -2,10 +2,11 @@
 // a value. Loaded only for a file that has any: the schemas of all types cost 3 ms of a start.
 
 import { joinPath } from '../reader/field-path.ts';
+import { translated } from '../reader/field-table.ts';
 import { fillDefaults } from '../reader/fill-defaults.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
 import { renamed, textOf } from '../reader/yaml-members.ts';
-import type { YamlMap, YamlPair, YamlTree } from '../reader/yaml-tree.ts';
+import type { YamlMap, YamlTree } from '../reader/yaml-tree.ts';
 import { fieldAliases, typeMeant } from '../resources/aliases.ts';
 import { platformsSchema } from '../resources/platform-schema.ts';
 import type { Platforms } from '../resources/resource-context.ts';
@@ -25,37 +26,33 @@ function platformsMeant(reader: SchemaReader, platforms: YamlMap): YamlMap {
   });
   const pairs = named.pairs.map((pair) => {
     const type = typeMeant(pair.key);
-    if (type === undefined || pair.value.kind !== 'map') return pair;
-    return { ...pair, value: settingsMeant(reader, pair.value, pair.key, type) };
+    return type === undefined ? pair : { ...pair, value: settingsMeant(reader, pair.value, type) };
   });
   return { ...named, pairs };
 }
 
-function settingsMeant(reader: SchemaReader, settings: YamlMap, platform: string, type: TypeName): YamlMap {
-  const path = joinPath('platforms', platform);
-  const fields = triggerTypes[type].config.properties;
-  const aliases = fieldAliases[type] ?? {};
-  // Their path is that of the platform's own word.
-  const others = Object.keys(aliases).flatMap((name) => [name, `${name}_env`]);
-  reader.alsoKnown(joinPath('platforms', platformOf(type)), others);
-  const meantBy = (key: string) => (Object.hasOwn(aliases, key) ? (aliases[key] ?? key) : key);
-  const ofVariable = (key: string) => {
-    const field = key.endsWith('_env') ? meantBy(key.slice(0, -'_env'.length)) : undefined;
-    return field !== undefined && Object.hasOwn(fields, field) ? field : undefined;
-  };
-  const pairs = settings.pairs.map((pair) =>
-    ofVariable(pair.key) === undefined ? pair : asReference(reader, pair, path),
+function settingsMeant(reader: SchemaReader, settings: YamlTree, type: TypeName): YamlTree {
+  const path = joinPath('platforms', platformOf(type));
+  const aliases = Object.entries(fieldAliases[type] ?? {});
+  const own = Object.keys(triggerTypes[type].config.properties).map((field) => [field, field] as const);
+  const variables = [...own, ...aliases].map(
+    ([name, to]) => [`${name}_env`, { to, value: asReference }] as const,
   );
-  return renamed(reader, { ...settings, pairs }, path, (key) => ofVariable(key) ?? meantBy(key));
+  const meant = translated(reader, settings, path, Object.fromEntries([...variables, ...aliases]));
+  // The variable of each field would be suggested for a field that only triggers have.
+  reader.alsoKnown(
+    path,
+    aliases.flatMap(([name]) => [name, `${name}_env`]),
+  );
+  return meant;
 }
 
-/** `token_env: NAME` is `token: ${NAME}`. */
-function asReference(reader: SchemaReader, pair: YamlPair, path: string): YamlPair {
-  const name = textOf(pair.value);
-  if (name !== undefined && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && pair.value.kind === 'scalar')
-    return { ...pair, value: { ...pair.value, value: `\${${name}}` } };
-  const at = joinPath(path, pair.key);
-  reader.place(at, pair.keyOffset, pair.value.offset);
+/** Converts `token_env: NAME` to `token: ${NAME}`. */
+function asReference(value: YamlTree, reader: SchemaReader, at: string): YamlTree {
+  const name = textOf(value);
+  if (name !== undefined && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    return { ...value, value: `\${${name}}` } as YamlTree;
+  reader.place(at, value.offset, value.offset);
   reader.report(at, 'expected the name of a variable of the environment');
-  return pair;
+  return value;
 }

@@ -30,16 +30,40 @@ export function scalarLike(tree: YamlTree, value: string | number): YamlScalar {
 }
 
 /** The tree with one member changed; itself when it has none of that key. */
+export function withMember<T extends YamlTree>(
+  tree: T,
+  key: string,
+  change: (value: YamlTree) => YamlTree,
+): T;
 export function withMember(tree: YamlTree, key: string, change: (value: YamlTree) => YamlTree): YamlTree {
   if (tree.kind !== 'map') return tree;
   const pairs = tree.pairs.map((pair) => (pair.key === key ? { ...pair, value: change(pair.value) } : pair));
   return { ...tree, pairs };
 }
 
-/** The mapping without some members. */
+/** Returns the mapping without some members. */
+export function withoutMembers<T extends YamlTree>(tree: T, keys: readonly string[]): T;
 export function withoutMembers(tree: YamlTree, keys: readonly string[]): YamlTree {
   if (tree.kind !== 'map') return tree;
   return { ...tree, pairs: tree.pairs.filter(({ key }) => !keys.includes(key)) };
+}
+
+/** Appends items to the list at a path of keys, and creates it if necessary; returns a tree of another form unchanged. */
+export function withItems(
+  tree: YamlTree,
+  [key = '', ...inner]: readonly string[],
+  items: readonly YamlTree[],
+  offset: number,
+): YamlTree {
+  if (tree.kind !== 'map' || items.length === 0) return tree;
+  const append = (value: YamlTree): YamlTree => {
+    if (inner.length > 0) return withItems(value, inner, items, offset);
+    return value.kind === 'list' ? { ...value, items: [...value.items, ...items] } : value;
+  };
+  if (memberOf(tree, key) !== undefined) return withMember(tree, key, append);
+  const empty: YamlTree =
+    inner.length > 0 ? { kind: 'map', offset, pairs: [] } : { kind: 'list', offset, items: [] };
+  return { ...tree, pairs: [...tree.pairs, { key, keyOffset: offset, value: append(empty) }] };
 }
 
 /**

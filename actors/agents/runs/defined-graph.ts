@@ -2,7 +2,7 @@
 // be read of any run, whatever has become of the file since.
 
 import type { NodeType } from '../../../config/resources/flows/flow.ts';
-import { nodeTypeMeant } from '../../../config/resources/flows/node-spellings.ts';
+import { nodeTypeMeant } from '../../../config/resources/flows/node-aliases.ts';
 import {
   type FlowGraph,
   type GraphNode,

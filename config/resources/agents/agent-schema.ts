@@ -1,5 +1,5 @@
 // An agent resource: what it is told, what it may use, and who runs it. What is written otherwise and means the same,
-// agent-spellings.ts knows.
+// agent-aliases.ts translates.
 
 import * as Type from 'typebox';
 import { toolPattern } from '../../catalog/catalog-schema.ts';

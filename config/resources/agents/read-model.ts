@@ -11,7 +11,7 @@ import { definitionOf } from './definition-text.ts';
 import { KEPT_CHARACTERS, KEPT_MESSAGES } from './kept-history.ts';
 import type { AgentMemory, AgentServer, ModelName, ModelRuntime } from './model-runtime.ts';
 import type { WrittenSpec } from './read-spec.ts';
-import { builtInFault, isBuiltInElsewhere } from './tool-spellings.ts';
+import { builtInFault, isBuiltInElsewhere } from './tool-aliases.ts';
 
 /** `file` is the agent's. Undefined without a model. */
 export function readModel(

@@ -5,8 +5,8 @@ import { fillDefaults, type Written } from '../../reader/fill-defaults.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { memberOf, withMember, withoutMembers } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
+import { translatedAgent } from './agent-aliases.ts';
 import { type AgentSpec, agentSchema, agentSpecSchema } from './agent-schema.ts';
-import { agentMeant } from './agent-spellings.ts';
 import { readOutputSchema } from './output-schema.ts';
 
 export interface WrittenSpec {
@@ -28,7 +28,7 @@ export function readSpec(
   isAlone = false,
 ): WrittenSpec & { readonly document: WrittenAgent | undefined } {
   const tree = memberOf(root, 'spec');
-  const meant = withMember(root, 'spec', (spec) => agentMeant(reader, spec, 'spec'));
+  const meant = withMember(root, 'spec', (spec) => translatedAgent(reader, spec, 'spec'));
   // A schema may hold anything, and is taken as it stands.
   const schemaTree = memberOf(memberOf(meant, 'spec'), OUTPUT_SCHEMA);
   const known = withMember(meant, 'spec', (spec) => withoutMembers(spec, [OUTPUT_SCHEMA]));

@@ -6,14 +6,14 @@ import { joinPath } from '../../reader/field-path.ts';
 import { fillDefaults, type Written } from '../../reader/fill-defaults.ts';
 import { hasError } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import { memberOf, renamed, withMember, withoutMembers } from '../../reader/yaml-members.ts';
+import { memberOf, withMember, withoutMembers } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { definitionOf } from '../agents/definition-text.ts';
 import { type ReadInlineAgent, readInlineAgent } from '../agents/inline-agent.ts';
 import type { ReadResource } from '../resource-context.ts';
 import type { Coordination, Fleet, FleetMember } from './fleet.ts';
+import { translatedFleet } from './fleet-aliases.ts';
 import { fleetSchema, fleetSpecSchema } from './fleet-schema.ts';
-import { refuseElsewhere } from './fleet-spellings.ts';
 
 type WrittenFleet = Written<Type.Static<typeof fleetSchema>>;
 type Spec = Type.Static<typeof fleetSpecSchema>;
@@ -34,7 +34,7 @@ export async function readFleet(
   named?: string,
 ): Promise<ReadFleet> {
   const tree = memberOf(root, 'spec');
-  const meant = meantBy(reader, root);
+  const meant = fleetIn(reader, root);
   const agents = memberOf(memberOf(meant, 'spec'), 'agents');
   const bare = withMember(meant, 'spec', (spec) =>
     withMember(spec, 'agents', (list) =>
@@ -77,29 +77,11 @@ export async function readFleet(
   };
 }
 
-/** `ref` is `agent`, `members` are `agents`. */
-function meantBy(reader: SchemaReader, root: YamlTree): YamlTree {
+function fleetIn(reader: SchemaReader, root: YamlTree): YamlTree {
   const named = withMember(root, 'kind', (kind) =>
     kind.kind === 'scalar' ? { ...kind, value: 'Fleet' } : kind,
   );
-  return withMember(named, 'spec', (spec) => {
-    const rest = refuseElsewhere(reader, spec);
-    const meant =
-      rest.kind === 'map'
-        ? renamed(reader, rest, 'spec', (key) => (key === 'members' ? 'agents' : undefined))
-        : rest;
-    return withMember(meant, 'agents', (list) => {
-      if (list.kind !== 'list') return list;
-      const items = list.items.map((item, index) =>
-        item.kind === 'map'
-          ? renamed(reader, item, joinPath('spec.agents', index), (key) =>
-              key === 'ref' ? 'agent' : undefined,
-            )
-          : item,
-      );
-      return { ...list, items };
-    });
-  });
+  return withMember(named, 'spec', (spec) => translatedFleet(reader, spec));
 }
 
 function memberOfFleet(written: WrittenMember, inline: ReadInlineAgent | undefined): FleetMember {

@@ -8,8 +8,8 @@ import { fleetSpec, inlineAgent } from '../fleets/fleet-json-schema.ts';
 import type { NodeType } from './flow.ts';
 import { MAX_CONNECTIONS, MAX_NODES } from './flow-bounds.ts';
 import { connectionSchema, flowSchema, nodeSchema } from './flow-schema.ts';
+import { nodeTypeMeant, typeSpellings } from './node-aliases.ts';
 import { nodeSchemas, nodeTypes } from './node-schemas.ts';
-import { nodeTypeMeant, typeSpellings } from './node-spellings.ts';
 
 type Free = { readonly key: string; readonly isRequired?: boolean; readonly schema: object };
 

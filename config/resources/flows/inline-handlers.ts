@@ -11,7 +11,7 @@ import type { Fleet } from '../fleets/fleet.ts';
 import { readInlineFleet } from '../fleets/inline-fleet.ts';
 import type { ReadResource } from '../resource-context.ts';
 import { MAX_DEPTH, MAX_NODES } from './flow-bounds.ts';
-import { nodeTypeMeant } from './node-spellings.ts';
+import { nodeTypeMeant } from './node-aliases.ts';
 
 export interface InlineHandlers {
   /** By the paths of the `config` that they are written in. */

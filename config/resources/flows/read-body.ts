@@ -14,9 +14,9 @@ import { checkGraph } from './flow-graph.ts';
 import { checkNames, flowVariables, loopVariables } from './flow-names.ts';
 import { connectionSchema, nodeSchema } from './flow-schema.ts';
 import type { InlineHandlers } from './inline-handlers.ts';
+import { nodeTypeMeant } from './node-aliases.ts';
 import { nodeReaders } from './node-readers.ts';
 import { freeMembers, nodeSchemas } from './node-schemas.ts';
-import { nodeTypeMeant } from './node-spellings.ts';
 
 export interface BodyToRead {
   readonly reader: SchemaReader;

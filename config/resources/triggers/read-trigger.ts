@@ -3,9 +3,10 @@
 
 import * as Type from 'typebox';
 import { contentHash } from '../../content-hash.ts';
+import { translated } from '../../reader/field-table.ts';
 import { hasError } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import { memberOf, renamed, textOf, withMember } from '../../reader/yaml-members.ts';
+import { memberOf, textOf, withMember } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { fieldAliases, typeMeant } from '../aliases.ts';
 import { approversOf } from '../approval-rules.ts';
@@ -50,7 +51,7 @@ function readOfType(
   file: string,
   context: ResourceContext,
 ): ReadResource {
-  const root = asMeant(reader, document, type);
+  const root = translatedTrigger(reader, document, type);
   const rules = triggerTypes[type];
   const platform = context.platforms[platformOf(type)] ?? {};
   const given = givenBy(platform, rules);
@@ -97,20 +98,13 @@ function readOfType(
   return { ...read, trigger };
 }
 
-/** The document in the words of the schema. */
-function asMeant(reader: SchemaReader, root: YamlTree, type: TypeName): YamlTree {
+/** Returns the document in the fields of the schema. */
+function translatedTrigger(reader: SchemaReader, root: YamlTree, type: TypeName): YamlTree {
   const aliases = fieldAliases[type] ?? {};
-  reader.alsoKnown('spec.config', Object.keys(aliases));
-  return withMember(root, 'spec', (spec) =>
-    withMember(
-      withMember(spec, 'type', (tree) => (tree.kind === 'scalar' ? { ...tree, value: type } : tree)),
-      'config',
-      (config) =>
-        config.kind === 'map'
-          ? renamed(reader, config, 'spec.config', (key) =>
-              Object.hasOwn(aliases, key) ? aliases[key] : undefined,
-            )
-          : config,
-    ),
-  );
+  return withMember(root, 'spec', (spec) => {
+    const typed = withMember(spec, 'type', (tree) =>
+      tree.kind === 'scalar' ? { ...tree, value: type } : tree,
+    );
+    return withMember(typed, 'config', (config) => translated(reader, config, 'spec.config', aliases));
+  });
 }

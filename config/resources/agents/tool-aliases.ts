@@ -1,0 +1,164 @@
+// Translates the tools and tool servers of agents from other programs. An item of `tools` is there a tool, a tool server or a tool
+// that is switched off; here these are `tools`, `mcp_servers` and `policy.deny`. Tools that are built into other programs are
+// refused, because here a tool server has them.
+
+import { joinPath } from '../../reader/field-path.ts';
+import { type FieldTable, translated } from '../../reader/field-table.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import {
+  memberOf,
+  scalarLike,
+  textOf,
+  withItems,
+  withMember,
+  withoutMembers,
+} from '../../reader/yaml-members.ts';
+import type { YamlMap, YamlTree } from '../../reader/yaml-tree.ts';
+
+const servers: FieldTable = {
+  mcp_servers: {
+    fields: {
+      transport: 'type',
+      endpoint: 'url',
+      timeout_secs: 'request_timeout_seconds',
+      timeout_seconds: 'request_timeout_seconds',
+      tools: { value: (list) => (list.kind === 'list' ? mapOf(list.offset, pairOf('allow', list)) : list) },
+    },
+  },
+};
+
+/** Names that mean a built-in tool without a server; a tool of a server is written SERVER/TOOL. */
+const builtInElsewhere = new Set([
+  ...['shell', 'bash', 'exec', 'http', 'file', 'filesystem', 'git', 'kubectl', 'helm', 'docker', 'terraform'],
+  ...['argocd', 'flux', 'aws', 'gcloud', 'az', 'slack', 'github', 'pagerduty', 'prometheus', 'grafana'],
+]);
+
+/** Converts servers by name, as in the files of desktop clients, to a list. */
+export function toolServers(servers: YamlTree, reader: SchemaReader, path: string): YamlTree {
+  if (servers.kind !== 'map') return servers;
+  const items = servers.pairs.map(({ key, keyOffset, value }, index): YamlTree => {
+    const hasServer = memberOf(value, 'server') !== undefined;
+    const inner = memberOf(value, 'name') ?? memberOf(value, 'server');
+    if (inner !== undefined && textOf(inner) !== key) {
+      const at = joinPath(path, index);
+      reader.place(at, keyOffset, inner.offset);
+      reader.report(
+        at,
+        `is under the name ${key} already; take this one out, or write the servers as a list`,
+      );
+    }
+    const name = { kind: 'scalar', offset: keyOffset, end: keyOffset, value: key } as const;
+    const others = value.kind === 'map' ? value.pairs.filter((pair) => pair.key !== 'name') : [];
+    return mapOf(keyOffset, ...(hasServer ? [] : [{ key: 'name', keyOffset, value: name }]), ...others);
+  });
+  return { kind: 'list', offset: servers.offset, items };
+}
+
+/** Keys of an item that is only the name of a tool. */
+const nameKeys = ['name', 'server', 'enabled', 'description', 'source'];
+
+/** Returns the agent with each item of `tools` in its place, and the fields of its tool servers translated. */
+export function withTools(reader: SchemaReader, agent: YamlMap, path: string): YamlTree {
+  const tools = memberOf(agent, 'tools');
+  if (tools?.kind !== 'list') return translated(reader, agent, path, servers);
+  const list = memberOf(agent, 'mcp_servers');
+  const canAddServers = list === undefined || list.kind === 'list';
+  const [denied, moved]: [YamlTree[], YamlTree[]] = [[], []];
+  const items = tools.items.flatMap((item, index) => {
+    if (item.kind !== 'map') return [item];
+    const name = nameIn(item);
+    if (isSwitchedOff(item)) {
+      if (name !== undefined) denied.push(name);
+      return [];
+    }
+    const at = joinPath(joinPath(path, 'tools'), index);
+    reader.place(at, item.offset, item.offset);
+    const server = canAddServers ? serverIn(item) : undefined;
+    if (server !== undefined) {
+      moved.push(server.entry);
+      return [scalarLike(item, `${server.name}/*`)];
+    }
+    if (name !== undefined && item.pairs.every(({ key }) => nameKeys.includes(key))) return [name];
+    reader.report(at, itemFault(item));
+    return [];
+  });
+  // An agent that runs elsewhere has no policy. Without an item left, an empty list would mean no tools at all.
+  const isHere = !isRunElsewhere(agent);
+  const isAllOff = tools.items.length > 0 && tools.items.every(isSwitchedOff);
+  let rest: YamlTree = withMember(agent, 'tools', () => ({ ...tools, items }));
+  if (isHere && isAllOff) rest = withoutMembers(rest, ['tools']);
+  if (isHere) rest = withItems(rest, ['policy', 'deny'], denied, tools.offset);
+  return translated(reader, withItems(rest, ['mcp_servers'], moved, tools.offset), path, servers);
+}
+
+const isRunElsewhere = (agent: YamlMap) =>
+  memberOf(agent, 'runtime') !== undefined ||
+  textOf(memberOf(agent, 'model'))?.startsWith('scripted:') === true;
+
+function isSwitchedOff(item: YamlTree): boolean {
+  const enabled = memberOf(item, 'enabled');
+  return enabled?.kind === 'scalar' && enabled.value === false;
+}
+
+const isServerType = (item: YamlTree) => /^mcp/i.test(textOf(memberOf(item, 'type')) ?? '');
+
+/** Returns TOOL or SERVER/TOOL; undefined for a whole server. */
+function nameIn(item: YamlMap): YamlTree | undefined {
+  const tree = memberOf(item, 'name');
+  const [name, server] = [textOf(tree), textOf(memberOf(item, 'server'))];
+  if (tree === undefined || name === undefined) return undefined;
+  if (memberOf(item, 'mcp') !== undefined || isServerType(item)) return undefined;
+  return scalarLike(tree, server === undefined ? name : `${server}/${name}`);
+}
+
+/** Returns the server that an item defines or names; undefined for other items, and for incomplete ones. */
+function serverIn(item: YamlMap): { readonly name: string; readonly entry: YamlTree } | undefined {
+  const inner = memberOf(item, 'mcp') ?? (isServerType(item) ? memberOf(item, 'config') : undefined);
+  const settings =
+    inner ?? (isServerType(item) ? withoutMembers(item, ['type', 'enabled', 'description']) : undefined);
+  const id = textOf(settings);
+  if (settings === undefined || id !== undefined)
+    return settings && id !== undefined ? { name: id, entry: scalarLike(settings, id) } : undefined;
+  const isOfCatalog = memberOf(settings, 'server') !== undefined;
+  const nameTree = memberOf(settings, 'name') ?? memberOf(item, 'name') ?? memberOf(settings, 'server');
+  const name = textOf(nameTree);
+  const isReachable = ['command', 'url', 'endpoint', 'server'].some((key) => memberOf(settings, key));
+  if (settings.kind !== 'map' || nameTree === undefined || name === undefined || !isReachable)
+    return undefined;
+  const own = withProgram(settings).pairs.filter(({ key }) => key !== 'name');
+  const named = isOfCatalog ? [] : [{ key: 'name', keyOffset: item.offset, value: nameTree }];
+  return { name, entry: { ...settings, pairs: [...named, ...own] } };
+}
+
+/** Converts `command: [npx, -y, x]` to a program and its first arguments. */
+function withProgram(settings: YamlMap): YamlMap {
+  const command = settings.pairs.find(({ key }) => key === 'command');
+  if (command?.value.kind !== 'list') return settings;
+  const [program, ...first] = command.value.items;
+  if (program === undefined) return settings;
+  const args = memberOf(settings, 'args');
+  const items = [...first, ...(args?.kind === 'list' ? args.items : [])];
+  const others = settings.pairs.filter(({ key }) => key !== 'command' && key !== 'args');
+  const all = { key: 'args', keyOffset: command.keyOffset, value: { ...command.value, items } };
+  return { ...settings, pairs: [...others, { ...command, value: program }, all] };
+}
+
+function itemFault(item: YamlMap): string {
+  const word = textOf(memberOf(item, 'type')) ?? textOf(memberOf(item, 'name')) ?? '';
+  if (/^mcp/i.test(word) || memberOf(item, 'mcp') !== undefined || memberOf(item, 'server') !== undefined)
+    return 'is a tool server: write it under mcp_servers, as - { name: NAME, command: PROGRAM, args: [ARGUMENT] }';
+  return builtInFault([word === '' ? 'it' : word.slice(0, 60)]);
+}
+
+/** Describes tools that no server offers, with the remedy. */
+export function builtInFault(names: readonly string[]): string {
+  const list = names.slice(0, 5).join(', ');
+  return `${list} ${names.length === 1 ? 'is' : 'are'} not built in: put what is needed into a tool server, write that under mcp_servers, and name its tools here, or leave tools out`;
+}
+
+/** Returns true for a name that means a built-in tool of another program. */
+export const isBuiltInElsewhere = (name: string) => builtInElsewhere.has(name.toLowerCase());
+
+const pairOf = (key: string, value: YamlTree) => ({ key, keyOffset: value.offset, value });
+
+const mapOf = (offset: number, ...pairs: YamlMap['pairs']): YamlMap => ({ kind: 'map', offset, pairs });
