@@ -7,17 +7,7 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
-const folders = [
-  'config',
-  'machines',
-  'actors',
-  'libs',
-  'src',
-  'tool-servers',
-  'test',
-  'docs',
-  'bench',
-];
+const folders = ['config', 'machines', 'actors', 'libs', 'src', 'tool-servers', 'test', 'docs', 'bench'];
 
 /** `// C1 (A2)  a call ends exactly once`, or `| A1 | A handle is open … |` in ARCHITECTURE.md. */
 const definition = /^(?:\s*(?:\/\/|\*) +([A-Z]{1,3}\d+)(?: \([^)]*\))? {2,}\S|\| ([A-Z]\d+) \| )/;
