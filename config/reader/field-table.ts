@@ -1,7 +1,6 @@
 // Translates the fields of other programs into ours by a table: their field → our field, and a converter for its value. Each
-// format of the config folder has such tables, so that a new alias is one line.
-//
-// FT1  a translated value keeps the offset of the written one, so problems are reported at the place in the file.
+// format of the config folder has such tables, so that a new alias is one line. A translated value keeps the offset of the
+// written one, so problems are reported at the place in the file.
 
 import { joinPath } from './field-path.ts';
 import type { SchemaReader } from './schema-reader.ts';
