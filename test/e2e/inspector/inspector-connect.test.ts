@@ -90,5 +90,5 @@ test('an entry is copied with the clipboard and without, leads to the gateway, a
     mcpServers: { 'actor-gateway': { command: process.execPath } },
   });
   expect(await page.content()).not.toContain(KEY);
-  expect(complaints.filter((each) => !each.includes('401'))).toEqual([]);
+  expect(complaints.filter((each) => !each.includes('status of 401'))).toEqual([]);
 });
