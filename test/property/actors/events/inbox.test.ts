@@ -216,7 +216,7 @@ async function expectOneEndEach({ way, events, places, faults }: Scenario, timeo
   await waysIn[way](dispatcher, store, list.slice(list.length / 2));
   store.recover();
   isPaused = false;
-  // Whatever waits for long, a pause of the default policy or a claim that nobody holds, is over soon.
+  // Skips long waits: a pause of the default retry policy, an abandoned claim.
   const isOver = async () => {
     const { queued, running, retrying, held } = await store.counts();
     await store.release('t');
@@ -244,7 +244,7 @@ test('every accepted event ends exactly once, in order, and no two of one key ev
   );
 });
 
-describe('a turn that a drain gives back is no end: its event ends later, once', () => {
+describe('an event given back by a drain is handled again and recorded once', () => {
   test('where the drain cuts its run short', async () => {
     const events: Scenario['events'] = [
       [0, 'hangs'],
