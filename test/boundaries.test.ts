@@ -83,6 +83,23 @@ describe('the rooms', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('of actors/ import values of lower rooms only', () => {
+    const upper = ['automation', 'agents', 'platforms', 'events', 'gateway', 'cluster'];
+    const order = [...upper, 'mcp', 'store', 'state', 'identity', 'base'];
+    const layerOf = (path: string) => {
+      const [room, layer = ''] = relative(root, resolve(root, path)).split(/[\\/]/);
+      return room === 'actors' ? order.indexOf(layer) : undefined;
+    };
+    const actors = everyImport.filter(({ file, from }) => file.startsWith('actors/') && from.startsWith('.'));
+    expect(actors.length).toBeGreaterThan(1_500);
+    expect(actors.filter(({ file }) => layerOf(file) === -1)).toEqual([]);
+    const wrong = actors.filter(({ file, from, isTypeOnly }) => {
+      const target = layerOf(join(dirname(file), from));
+      return !isTypeOnly && target !== undefined && target < (layerOf(file) ?? 0);
+    });
+    expect(wrong).toEqual([]);
+  });
+
   test('machines take nothing but types from config, and nothing from Node', () => {
     const wrong = everyImport.filter(
       ({ file, room, from, isTypeOnly }) =>
