@@ -22,7 +22,7 @@ import { type DeliveryControl, localDeliveryControl } from '../events/inbox/deli
 import { Dispatcher } from '../events/inbox/dispatcher.ts';
 import { type CircuitStatus, Circuits } from '../events/outbox/circuits.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { Part } from '../gateway/life.ts';
+import type { Part, RootRef } from '../gateway/life.ts';
 import { InProcessClient } from '../mcp/clients/in-process-client.ts';
 import { type Adapter, accountOf, type OpenTrigger } from '../platforms/adapter.ts';
 import { type Adapters, makeAdapters } from '../platforms/adapters.ts';
@@ -178,8 +178,8 @@ export class Automation implements Part {
     return this.#circuits?.status(`${platform}/${account}`);
   }
 
-  async boot(): Promise<void> {
-    const { log, root } = this.gateway;
+  async boot(root: RootRef): Promise<void> {
+    const { log } = this.gateway;
     const { concurrency, watched } = this.#options;
     const store = await this.gateway.store.open({
       prepare: (opened) => this.#pauses.load(opened),
@@ -396,6 +396,6 @@ export class Automation implements Part {
   }
 
   #supervisor(name: string): AnyActorRef | undefined {
-    return this.gateway.root.system.get(name) as AnyActorRef | undefined;
+    return this.gateway.life.find(name);
   }
 }

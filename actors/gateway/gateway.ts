@@ -50,10 +50,12 @@ export interface GatewayOptions {
   readonly catalog: Catalog;
   /** Values that must never be shown. */
   readonly secrets: readonly string[];
+  /** Redacts the log as well, and receives the secrets. @default one of its own */
+  readonly redactor?: Redactor;
   readonly log: Log;
   readonly version: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Parts that start after the gateway's own and are drained before them. */
+  /** Parts that boot after the gateway's own and are drained before them. */
   readonly parts?: readonly Part[];
   /**
    * The state folder: `own` takes it for this process alone, `shared` lives beside its owner and others like itself,
@@ -104,7 +106,9 @@ export class Gateway {
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
 
   readonly #stateFolder: StateFolder;
-  readonly #life: Life;
+  /** Boots and drains the parts, and finds their actors. */
+  readonly life: Life;
+  readonly #parts: readonly Part[];
   readonly #serverFactory: ServerFactory;
   #catalog: Catalog;
   #profileEntries: ProfileEntries;
@@ -118,12 +122,17 @@ export class Gateway {
     this.config = config;
     this.version = options.version;
     this.serverInfo = { name: 'actor-gateway', title: 'actor-gateway', version: options.version };
-    this.redactor = new Redactor(options.secrets);
+    this.redactor = options.redactor ?? new Redactor([]);
+    this.redactor.add(...options.secrets);
     const log = keptLog(options.log, this.lines, this.redactor);
     this.log = log;
     const shutdownMs = config.shutdown_seconds * 1000 + REAP_MS + 1000;
+    const life = new Life(config.shutdown_seconds * 1000);
+    this.life = life;
+    this.#parts = options.parts ?? [];
     this.servers = new ServerRegistry({
       log,
+      life,
       shutdownMs,
       make: (...what) => this.#serverFactory.make(...what),
       onLeft: (server) => this.#onServerLeft(server),
@@ -131,6 +140,7 @@ export class Gateway {
     this.agentServers = new SupervisedServers({
       name: AGENT_SERVERS,
       log,
+      life,
       shutdownMs,
       make: (...what) => this.#serverFactory.makeHidden(...what),
     });
@@ -146,8 +156,8 @@ export class Gateway {
       config,
       log,
       open: options.openStore,
-      onFailed: (error) => this.root.send({ type: 'part.failed', part: this.store.name, error }),
-      isEnding: () => this.isDraining,
+      onFailed: (error) => life.fail(this.store.name, error),
+      isEnding: () => life.isEnding,
     });
     this.configHash = new ConfigHash(options.prints);
     this.cluster = options.cluster;
@@ -184,25 +194,20 @@ export class Gateway {
       lines: this.lines,
       makePlaced: this.cluster?.makePlaced,
       sessions: this.sessions,
-      graceMs: () => this.#life.graceMs,
+      graceMs: () => life.graceMs,
       onLearned: () => {
         this.#revision += 1;
       },
     });
-    this.#life = new Life({
-      parts: [...this.#ownParts(), ...(options.parts ?? [])],
-      servers: this.servers.supervised.supervisorInput(),
-      shutdownMs: config.shutdown_seconds * 1000,
-    });
   }
 
-  /** The actor tree, for whoever wants to watch it. */
-  get root(): RootRef {
-    return this.#life.root;
+  /** Root of the actor tree; undefined before the start. */
+  get root(): RootRef | undefined {
+    return this.life.root;
   }
 
   get isDraining(): boolean {
-    return this.#life.isEnding;
+    return this.life.isEnding;
   }
 
   /** The gateways that share the store, as they are known here; this one alone where it is shared with none. */
@@ -218,9 +223,13 @@ export class Gateway {
     return this.config.node.name ?? hostname();
   }
 
-  /** Boots everything; rejects with the first reason it cannot, and then nothing is left running. */
-  async start(): Promise<void> {
-    await this.#life.start();
+  /**
+   * Boots the gateway's own parts, those of its options, and `parts`; rejects with the first reason that a part cannot, and then
+   * nothing is left running.
+   */
+  async start(parts: readonly Part[] = []): Promise<void> {
+    const all = [...this.#ownParts(), ...this.#parts, ...parts];
+    await this.life.start(all, this.servers.supervised.supervisorInput());
     if (this.config.learn === 'at_start') this.discovery.learn();
   }
 
@@ -230,17 +239,17 @@ export class Gateway {
     this.discovery.close();
     this.profiles.close();
     void this.cluster?.tellDraining();
-    return this.#life.stop();
+    return this.life.stop();
   }
 
   /** Calls back when the actor tree fails for good while serving; the process has to end then. */
   whenFailed(listener: (error: unknown) => void): void {
-    this.#life.whenFailed(listener);
+    this.life.whenFailed(listener);
   }
 
   /** Events that were sent to actors which had ended. */
   get deadLetters(): number {
-    return this.#life.deadLetters;
+    return this.life.deadLetters;
   }
 
   /** The very last resort: kills every process at once. */
@@ -349,8 +358,6 @@ export class Gateway {
 
   async #bootServers(): Promise<void> {
     await loadFilters(this.#catalog, this.#profileEntries);
-    this.servers.supervised.attach(this.root.system);
-    this.agentServers.attach(this.root.system);
     this.servers.apply(this.#catalog);
     this.profiles.apply(this.#profileEntries, this.#catalog);
     await loadKnown(this.servers.all());
@@ -370,7 +377,7 @@ export class Gateway {
     // A server is asked for its eras before its actor has anything to end.
     for (const { eras } of this.#everyone()) eras.kill();
     const names = [this.servers.supervised.name, this.agentServers.name];
-    await Promise.all(names.map((name) => drainSupervisor(this.root.system.get(name))));
+    await Promise.all(names.map((name) => drainSupervisor(this.life.find(name))));
   }
 
   /** Those included that are on their way out. */

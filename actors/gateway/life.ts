@@ -1,10 +1,10 @@
-// The life of a gateway: its root actor (machines/gateway.ts), which boots the parts one after the other and drains them
-// in reverse, and the deadline that all of them share when it ends.
+// The life cycle of a gateway: its root actor (machines/gateway.ts), which boots the parts in order and drains them in reverse,
+// and the shutdown deadline that they share. It is made before the parts, which find and spawn their actors through it.
 //
-// GL1  the first part that cannot boot ends the start, and those before it are drained: nothing is left running.
-// GL2  the time for the end runs from the first word of it, whether that is a signal or a part that has failed.
+// GL1  if a part cannot boot, the start fails, and the parts before it are drained: nothing is left running.
+// GL2  the shutdown deadline runs from the first signal or failed part.
 
-import { type ActorRefFrom, createActor, fromPromise } from 'xstate';
+import { type ActorRefFrom, type AnyActorLogic, type AnyActorRef, createActor, fromPromise } from 'xstate';
 import { gatewayMachine } from '../../machines/gateway.ts';
 import { type SupervisorInput, supervisorMachine } from '../../machines/supervisor.ts';
 import { deadLettersOf } from '../base/supervision/dead-letters.ts';
@@ -13,7 +13,8 @@ import { guarded } from '../base/supervision/guarded.ts';
 /** A part of the program, such as a listener. */
 export interface Part {
   readonly name: string;
-  boot(): Promise<void>;
+  /** Receives the root of the actor tree. */
+  boot(root: RootRef): Promise<void>;
   /** Ends the part within `graceMs`. */
   drain(graceMs: number): Promise<void>;
 }
@@ -23,67 +24,85 @@ export type RootRef = ActorRefFrom<typeof gatewayMachine>;
 /** Closing stdin, TERM and KILL of a stubborn process take this long together. */
 export const REAP_MS = 2_500;
 
-export interface LifeOptions {
-  /** In the order of their boot. */
-  readonly parts: readonly Part[];
-  /** Of the supervisor of the servers, a child of the root. */
-  readonly servers: SupervisorInput;
-  /** For the whole end. */
-  readonly shutdownMs: number;
-}
-
 export class Life {
-  readonly root: RootRef;
-  readonly #parts: ReadonlyMap<string, Part>;
   readonly #shutdownMs: number;
+  #root: RootRef | undefined;
   #endsAt: number | undefined;
 
-  constructor({ parts, servers, shutdownMs }: LifeOptions) {
-    this.#parts = new Map(parts.map((part) => [part.name, part]));
+  /** `shutdownMs` is the time for the whole shutdown. */
+  constructor(shutdownMs: number) {
     this.#shutdownMs = shutdownMs;
+  }
+
+  /** Root of the actor tree; undefined before the start. */
+  get root(): RootRef | undefined {
+    return this.#root;
+  }
+
+  /** Returns the actor of that name, if it runs. */
+  find(name: string): AnyActorRef | undefined {
+    return this.#root?.system.get(name) as AnyActorRef | undefined;
+  }
+
+  /** Spawns an actor under the root, unless one of that name runs. */
+  spawn(name: string, logic: AnyActorLogic, input: unknown): void {
+    this.#root?.send({ type: 'part.spawn', name, logic, input });
+  }
+
+  /** Shuts the gateway down, since a part has failed for good. */
+  fail(part: string, error: unknown): void {
+    this.#root?.send({ type: 'part.failed', part, error });
+  }
+
+  /**
+   * Boots the parts in their order; rejects with the first reason that a part cannot. `servers` is the input of the supervisor of
+   * the servers.
+   */
+  start(parts: readonly Part[], servers: SupervisorInput): Promise<void> {
+    const byName = new Map(parts.map((part) => [part.name, part]));
     const logic = gatewayMachine.provide({
       actors: {
         servers: guarded(supervisorMachine),
-        bootPart: fromPromise(async ({ input }) => this.#parts.get(input.part)?.boot()),
-        drainPart: fromPromise(({ input }) => this.#drain(input.part)),
+        bootPart: fromPromise(async ({ input }) => byName.get(input.part)?.boot(root)),
+        drainPart: fromPromise(async ({ input }) => {
+          this.#beginEnd();
+          await byName.get(input.part)?.drain(this.graceMs);
+        }),
       },
     });
-    this.root = createActor(logic, {
-      id: 'gateway',
-      systemId: 'gateway',
-      input: { parts: [...this.#parts.keys()], servers },
-    });
-  }
-
-  /** Boots everything; rejects with the first reason it cannot. */
-  start(): Promise<void> {
+    const input = { parts: [...byName.keys()], servers };
+    const root: RootRef = createActor(logic, { id: 'gateway', systemId: 'gateway', input });
+    this.#root = root;
     return new Promise((resolve, reject) => {
-      this.root.subscribe({
+      root.subscribe({
         next: (snapshot) => {
           if (snapshot.value === 'serving') resolve();
           else if (snapshot.status === 'done') reject(snapshot.context.error);
         },
         error: reject,
       });
-      this.root.start();
+      root.start();
     });
   }
 
   /** Drains everything in reverse order. */
   async stop(): Promise<void> {
     this.#beginEnd();
+    const root = this.#root;
+    if (root === undefined) return;
     await new Promise<void>((resolve) => {
-      this.root.subscribe({ complete: resolve, error: () => resolve() });
-      this.root.send({ type: 'shutdown' });
+      root.subscribe({ complete: resolve, error: () => resolve() });
+      root.send({ type: 'shutdown' });
     });
   }
 
   /** Calls back when the actor tree fails for good while serving; the process has to end then. */
   whenFailed(listener: (error: unknown) => void): void {
+    const root = this.#root;
     const report = (error: unknown) => {
       if (error !== undefined) listener(error);
     };
-    this.root.subscribe({ complete: () => report(this.root.getSnapshot().context.error), error: report });
+    root?.subscribe({ complete: () => report(root.getSnapshot().context.error), error: report });
   }
 
   get isEnding(): boolean {
@@ -98,15 +117,10 @@ export class Life {
 
   /** Events that were sent to actors which had ended. */
   get deadLetters(): number {
-    return deadLettersOf(this.root.system).count;
+    return this.#root === undefined ? 0 : deadLettersOf(this.#root.system).count;
   }
 
   #beginEnd(): void {
     this.#endsAt ??= performance.now() + this.#shutdownMs;
-  }
-
-  async #drain(part: string): Promise<void> {
-    this.#beginEnd();
-    await this.#parts.get(part)?.drain(this.graceMs);
   }
 }

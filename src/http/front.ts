@@ -10,7 +10,7 @@
 import type { Address, OpenListener } from '../../actors/automation/triggers/webhook-listeners.ts';
 import { StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { Part } from '../../actors/gateway/life.ts';
+import type { Part, RootRef } from '../../actors/gateway/life.ts';
 import { isRefusal, operator, type Principal, type Verdict } from '../../actors/identity/principal.ts';
 import { listenSetting } from '../../config/gateway-file/daemon-form.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
@@ -124,7 +124,7 @@ export class Front implements Part {
     return this.#listener?.kind;
   }
 
-  async boot(): Promise<void> {
+  async boot(root: RootRef): Promise<void> {
     const { config, log } = this.gateway;
     const { host, port } = parseListenAddr(config.listen_addr);
     const guard = new OriginGuard({
@@ -147,7 +147,7 @@ export class Front implements Part {
       ...(prefer === undefined ? {} : { prefer }),
     });
     guard.ownPort = this.#listener.address.port;
-    this.#openInspector(host, guard);
+    this.#openInspector(host, guard, root);
     if (this.#listener.fallbackReason !== undefined) {
       log.warn(
         { reason: this.#listener.fallbackReason },
@@ -228,7 +228,7 @@ export class Front implements Part {
   }
 
   /** Whoever can reach the listener could watch: without a key only those on this machine may. */
-  #openInspector(host: string, guard: OriginGuard): void {
+  #openInspector(host: string, guard: OriginGuard, root: RootRef): void {
     const { config } = this.gateway;
     const { enabled, insecure } = config.inspector;
     if (enabled === false) return;
@@ -239,6 +239,7 @@ export class Front implements Part {
     guard.vouchesFor = (context) => access.knowsPageOf(context);
     this.#inspector = new Inspector({
       gateway: this.gateway,
+      root,
       access,
       links: this.#links,
       operator: isOpen ? operator : holderOfKey,

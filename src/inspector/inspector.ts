@@ -25,6 +25,7 @@
 import type { Redactor } from '../../actors/base/errors/redact.ts';
 import { deadLettersOf } from '../../actors/base/supervision/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { RootRef } from '../../actors/gateway/life.ts';
 import type { Principal } from '../../actors/identity/principal.ts';
 import type { Delivery, DeliveryState } from '../../actors/store/delivery.ts';
 import { serverDetails } from '../http/api/records.ts';
@@ -58,6 +59,8 @@ const formFiles: ReadonlySet<string> = new Set(['key.css', 'icon.svg']);
 
 export interface InspectorOptions {
   readonly gateway: Gateway;
+  /** Root of the actor tree. */
+  readonly root: RootRef;
   readonly access: InspectorAccess;
   readonly links: EntryLinks;
   /** The principal of the operator's requests. */
@@ -70,6 +73,7 @@ export interface InspectorOptions {
 
 export class Inspector {
   readonly #gateway: Gateway;
+  readonly #root: RootRef;
   readonly #access: InspectorAccess;
   readonly #links: EntryLinks;
   readonly #operator: Principal;
@@ -82,15 +86,16 @@ export class Inspector {
   readonly #tools: ToolRoutes;
   readonly #commands: OperatorCommands;
 
-  constructor({ gateway, access, links, operator, triggers, reload }: InspectorOptions) {
+  constructor({ gateway, root, access, links, operator, triggers, reload }: InspectorOptions) {
     this.#gateway = gateway;
+    this.#root = root;
     this.#access = access;
     this.#links = links;
     this.#operator = operator;
     this.#keyForm = new KeyForm(access, this.#files);
     this.#automation = triggers?.automation;
     this.#names = new ActorNames(gateway.redactor);
-    this.#watchers = new Watchers(gateway, triggers?.figures);
+    this.#watchers = new Watchers(gateway, root, triggers?.figures);
     this.#runs = new RunRoutes(gateway, triggers?.automation);
     this.#tools = new ToolRoutes(gateway);
     const automation = triggers?.automation;
@@ -185,7 +190,7 @@ export class Inspector {
   }
 
   #deadLetters() {
-    return deadLettersOf(this.#gateway.root.system).recent.map(({ type, target }) => ({
+    return deadLettersOf(this.#root.system).recent.map(({ type, target }) => ({
       type: this.#names.eventOf(type),
       target: this.#names.nameOf(target),
     }));

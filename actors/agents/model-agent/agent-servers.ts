@@ -16,7 +16,7 @@ import { Budget, Share } from '../../base/bounds/budget.ts';
 import { OverloadedError, StoppedError, UnsentError } from '../../base/errors/errors.ts';
 import { guarded } from '../../base/supervision/guarded.ts';
 import { drainSupervisor } from '../../base/supervision/supervision.ts';
-import type { RootRef } from '../../gateway/life.ts';
+import type { Life } from '../../gateway/life.ts';
 import { loadToolFilters } from '../../mcp/clients/aggregate/tool-filter.ts';
 import type { ManagedServer } from '../../mcp/servers/managed-server.ts';
 import type { SupervisedServer, SupervisedServers } from '../../mcp/servers/supervised-servers.ts';
@@ -42,7 +42,7 @@ interface Owned {
 /** The gateway, as far as this needs it. */
 export interface AgentServersHost {
   readonly agentServers: SupervisedServers;
-  readonly root: Pick<RootRef, 'send' | 'system'>;
+  readonly life: Pick<Life, 'find' | 'spawn'>;
 }
 
 export class AgentServers {
@@ -94,8 +94,8 @@ export class AgentServers {
   /** Nobody is given a server any more, and those there are begin to end: whoever drains the gateway's waits for them. */
   close(): void {
     this.#isClosed = true;
-    const { agentServers, root } = this.#host;
-    void drainSupervisor(root.system.get(agentServers.name));
+    const { agentServers, life } = this.#host;
+    void drainSupervisor(life.find(agentServers.name));
   }
 
   /** Nobody would start them any more: a call would wait for its deadline. */
@@ -107,10 +107,10 @@ export class AgentServers {
     const share = this.#shares.get(agent) ?? new Share();
     if (!this.#takePlace(agent, share)) throw this.#full(agent, share);
     this.#shares.set(agent, share);
-    const { agentServers, root } = this.#host;
+    const { agentServers, life } = this.#host;
     // Here, so that a gateway without them has no supervisor of them; where there is one, nothing.
     const logic = guarded(supervisorMachine);
-    root.send({ type: 'part.spawn', name: agentServers.name, logic, input: agentServers.supervisorInput() });
+    life.spawn(agentServers.name, logic, agentServers.supervisorInput());
     const supervised = agentServers.place(`${agent}/${name}`, entry, hash);
     const ready = Promise.all([loadToolFilters([entry.tools]), supervised.server.cache.load()]);
     const owned = { agent, supervised, ready, users: 0 };

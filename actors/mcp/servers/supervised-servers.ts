@@ -10,12 +10,15 @@ import type { Log } from '../../base/errors/log.ts';
 import { guarded } from '../../base/supervision/guarded.ts';
 import { supervisorInput } from '../../base/supervision/supervision.ts';
 import { steadyNow } from '../../base/time/steady-clock.ts';
+import type { Life } from '../../gateway/life.ts';
 import type { ManagedServer } from './managed-server.ts';
 
 export interface SupervisedServersOptions {
   /** Of the supervisor, in the actor system. */
   readonly name: string;
   readonly log: Log;
+  /** The supervisor runs from the start on. */
+  readonly life: Pick<Life, 'find'>;
   /** Makes the server; `hash` is that of its entry. */
   make(
     id: string,
@@ -45,7 +48,6 @@ export class SupervisedServers {
   /** Of the entries of those that are not. */
   readonly #hashes = new Map<ManagedServer, string>();
   readonly #whenEnded = new Map<string, () => void>();
-  #system: AnyActorRef['system'] | undefined;
   #count = 0;
   /** How many are in each bucket. */
   readonly #sizes: number[] = [];
@@ -58,11 +60,6 @@ export class SupervisedServers {
   /** Input of the supervisor under which everything hangs; the gateway's root actor spawns it. */
   supervisorInput(path: string = this.name): SupervisorInput {
     return supervisorInput(path, (change) => this.#onChange(change));
-  }
-
-  /** Takes the supervisors of this actor system into use. */
-  attach(system: AnyActorRef['system']): void {
-    this.#system = system;
   }
 
   /** Those that are on their way out included. */
@@ -139,7 +136,7 @@ export class SupervisedServers {
   }
 
   #supervisor(bucket: number): AnyActorRef | undefined {
-    return this.#system?.get(this.#nameOf(bucket)) as AnyActorRef | undefined;
+    return this.#options.life.find(this.#nameOf(bucket));
   }
 
   /** The first children hang under the supervisor itself. */

@@ -2,6 +2,7 @@
 //
 // IN2  while nobody watches, no actor is inspected and no timer runs.
 
+import type { AnyActorRef } from 'xstate';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import type { AutomationFigures } from '../../http/api/automation-figures.ts';
 import type { HttpStream } from '../../http/listener/seam.ts';
@@ -23,6 +24,7 @@ const MAX_WATCHERS = 64;
 
 export class Watchers {
   readonly #gateway: Gateway;
+  readonly #root: AnyActorRef;
   readonly #figures: AutomationFigures | undefined;
   readonly #names: ActorNames;
   readonly #feed: ActorFeed;
@@ -38,11 +40,12 @@ export class Watchers {
   #unseen = 0;
 
   /** `figures` where there are triggers. */
-  constructor(gateway: Gateway, figures?: AutomationFigures) {
+  constructor(gateway: Gateway, root: AnyActorRef, figures?: AutomationFigures) {
     this.#gateway = gateway;
+    this.#root = root;
     this.#figures = figures;
     this.#names = new ActorNames(gateway.redactor);
-    this.#feed = new ActorFeed(gateway.root, this.#names);
+    this.#feed = new ActorFeed(root, this.#names);
     this.#servers = changedServers(gateway.redactor);
     this.#triggers = changedTriggers(gateway.redactor);
   }
@@ -66,7 +69,7 @@ export class Watchers {
 
   /** The same for a tool that understands the messages of @statelyai/inspect. */
   tellOthers(stream: HttpStream): () => void {
-    const silence = tellStately(this.#gateway.root, this.#names, stream);
+    const silence = tellStately(this.#root, this.#names, stream);
     const other = { end: () => stream.end(), silence };
     this.#others.add(other);
     return () => {

@@ -78,10 +78,10 @@ const pidOf = async (box: ToolBox) => {
   const options = { key: 'run/call', signal, timeoutMs: 20_000, trace: '' };
   return Number((await box.call({ server: 'echo', tool: 'pid' }, {}, options)).text);
 };
-const tree = () => gateway.root.system.get('agent servers')?.getSnapshot().context.children.size as number;
+const tree = () => gateway.life.find('agent servers')?.getSnapshot().context.children.size as number;
 
 test('a run goes on with the servers it began with, and the next has those of the file', async () => {
-  expect(gateway.root.system.get('agent servers')).toBeUndefined();
+  expect(gateway.life.find('agent servers')).toBeUndefined();
   const before = serversNow();
   const first = automation.targets.toolBoxes.open('clerk', before, []);
   const pid = await pidOf(first);

@@ -29,14 +29,14 @@ function server(id: string) {
 function gatewayOf(servers: ReturnType<typeof server>[], figures?: AutomationFigures) {
   const root = createActor(createMachine({ id: 'gateway', on: { ping: {} } })).start();
   const gateway = {
-    ...{ root, version: '1', beginning: { at: 1 }, isDraining: false, deadLetters: 0 },
+    ...{ version: '1', beginning: { at: 1 }, isDraining: false, deadLetters: 0 },
     config: { inspector: { commands: false } },
     sessions: { size: 0, listens: 0 },
     servers: { all: () => servers },
     redactor: new Redactor([]),
     router: { counts: { total: 0, failed: 0, in_flight: 0 } },
   };
-  const watchers = new Watchers(gateway as unknown as Gateway, figures);
+  const watchers = new Watchers(gateway as unknown as Gateway, root, figures);
   return { root, watchers, inspect: vi.spyOn(root.system, 'inspect') };
 }
 

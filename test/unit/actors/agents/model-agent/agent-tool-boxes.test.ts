@@ -133,8 +133,7 @@ describe('the servers of an agent', () => {
     expect(gateway.servers.all().map(({ id }) => id)).toEqual(inCatalog);
     expect(() => gateway.server('clerk/own')).toThrow('there is no server');
     expect([...gateway.aggregate.tools().keys()].filter((name) => name.includes('own'))).toEqual([]);
-    const system = gateway.root.system;
-    expect(Object.keys(system.get('agent servers')?.getSnapshot().children ?? {})).toEqual(
+    expect(Object.keys(gateway.life.find('agent servers')?.getSnapshot().children ?? {})).toEqual(
       expect.arrayContaining([expect.stringMatching(/^(agent servers\/)?clerk\/own/)]),
     );
     box.release();
