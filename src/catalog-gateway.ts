@@ -51,7 +51,6 @@ async function startIn(
     listen: '127.0.0.1:0',
   });
   const { config, catalog, secrets, warnings } = loaded;
-  const front = new Front({ reload: async () => ({}) });
   const gateway = new Gateway({
     config: {
       ...config,
@@ -67,10 +66,9 @@ async function startIn(
     log: silentLog,
     version,
     environment,
-    parts: [front],
   });
-  front.attach(gateway);
-  await gateway.start();
+  const front = new Front({ gateway, reload: async () => ({}) });
+  await gateway.start([front]);
   const url = new URL(`http://127.0.0.1:${front.address?.port ?? 0}/`);
   return { url, key, warnings, stop: () => gateway.stop() };
 }

@@ -8,7 +8,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Automation } from '../actors/automation/automation.ts';
 import { silentLog } from '../actors/base/errors/log.ts';
 import { Gateway } from '../actors/gateway/gateway.ts';
 import { openStore } from '../actors/store/open-store.ts';
@@ -17,9 +16,8 @@ import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';
 import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
+import { automate } from './automate.ts';
 import { Front } from './http/front.ts';
-import { TriggersFront } from './http/triggers-front.ts';
-import { keptDefinitions } from './kept-definitions.ts';
 import { version } from './version.ts';
 
 export interface LocalGateway {
@@ -68,39 +66,26 @@ async function startIn(folder: string, options: LocalGatewayOptions): Promise<Lo
     shutdown_seconds: GRACE_SECONDS,
     store: {},
   } as Loaded['config'];
-  const secrets = new SecretValues();
-  const resources = await agentsOf(options, loaded, secrets);
-  const front = new Front({ reload: async () => ({}) });
-  const automation = new Automation({
-    resources,
-    load: async () => resources,
-    openListener: front.openWebhooks,
-    watched: [],
-    maxBodyBytes: own.limits.body_bytes,
-    concurrency: own.deliveries.concurrency,
-    definitions: keptDefinitions(
-      () => environment,
-      (values) => gateway.redactor.add(...values),
-    ),
-    modelServices: async (log) => {
-      const { modelServices } = await import('./model-services.ts');
-      return modelServices(own, environment, (values) => gateway.redactor.add(...values), log);
-    },
-  });
-  front.triggers = new TriggersFront(automation, front);
-  const gateway: Gateway = new Gateway({
+  const resources = await agentsOf(options, loaded);
+  const gateway = new Gateway({
     config: own,
     catalog,
-    secrets: [...loaded.secrets, ...secrets.list(), key],
+    secrets: [...loaded.secrets, key],
     log: silentLog,
     version,
     environment: options.environment,
     openStore,
-    parts: [automation, front],
   });
-  front.attach(gateway);
-  automation.attach(gateway);
-  await gateway.start();
+  const automated = automate({
+    gateway,
+    resources,
+    load: async () => resources,
+    environment: () => environment,
+    watched: [],
+  });
+  const { unproven } = automated.webhooks;
+  const front = new Front({ gateway, unproven, triggers: automated, reload: async () => ({}) });
+  await gateway.start([automated.automation, front]);
   const url = new URL(`http://127.0.0.1:${front.address?.port ?? 0}/`);
   return { url, key, warnings: resources.problems, stop: () => gateway.stop() };
 }
@@ -118,8 +103,8 @@ async function configIn(folder: string, { config, environment }: LocalGatewayOpt
 async function agentsOf(
   { files }: LocalGatewayOptions,
   { config, catalog, environment }: Loaded,
-  secrets: SecretValues,
 ): Promise<LoadedResources> {
+  const secrets = new SecretValues();
   const { providers, prices } = config;
   usableProviders(providers, environment, secrets);
   const given = { providers, prices, servers: Object.keys(catalog.servers) };

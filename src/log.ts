@@ -3,6 +3,7 @@
 
 import { pino } from 'pino';
 import type { Log } from '../actors/base/errors/log.ts';
+import type { Redactor } from '../actors/base/errors/redact.ts';
 import { hasColours, type Paint, paintFor } from './cli/views/paint.ts';
 import { jsonForTerminal, printable, printableLines } from './cli/views/terminal-text.ts';
 
@@ -10,10 +11,10 @@ export interface LogOptions {
   readonly level: string;
   /** 1 = stdout, 2 = stderr. */
   readonly fd: 1 | 2;
-  redact(line: string): string;
+  readonly redactor: Redactor;
 }
 
-export async function createLog({ level, fd, redact }: LogOptions): Promise<Log> {
+export async function createLog({ level, fd, redactor }: LogOptions): Promise<Log> {
   const output = lastingOutput(fd);
   const stream = fd === 1 ? process.stdout : process.stderr;
   const options = {
@@ -21,7 +22,7 @@ export async function createLog({ level, fd, redact }: LogOptions): Promise<Log>
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     // Files are looked at in terminals too.
-    hooks: { streamWrite: (line: string) => jsonForTerminal(redact(line)) },
+    hooks: { streamWrite: (line: string) => jsonForTerminal(redactor.redact(line)) },
   };
   if (!stream.isTTY) {
     const log: Log = pino({ ...options, formatters: { level: (label) => ({ level: label }) } }, output);
@@ -37,7 +38,7 @@ export async function createLog({ level, fd, redact }: LogOptions): Promise<Log>
   });
   const paint = paintFor(stream, process.env);
   const log: Log = pino(
-    { ...options, hooks: { streamWrite: (line: string) => legible(redact(line)) } },
+    { ...options, hooks: { streamWrite: (line: string) => legible(redactor.redact(line)) } },
     { write: (line: string) => void output.write(serverLine(line, paint) ?? pretty(line)) },
   );
   return log;

@@ -52,16 +52,13 @@ import { workKinds } from './works/work-kinds.ts';
 import { Works } from './works/works.ts';
 
 export interface AutomationOptions extends TargetRegistryOptions {
+  readonly gateway: Gateway;
   readonly resources: LoadedResources;
   /** Reads the files after a folder has changed; errors are in the problems. */
   load(): Promise<LoadedResources>;
   readonly openListener: OpenListener;
   /** Folders to watch for changes; none: only a reload that is asked for. */
   readonly watched: readonly string[];
-  /** Of one request to a webhook. */
-  readonly maxBodyBytes: number;
-  /** Conversations that are worked at the same time. */
-  readonly concurrency: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -75,6 +72,7 @@ const CLOSE_MS = 500;
 
 export class Automation implements Part {
   readonly name = 'automation';
+  readonly gateway: Gateway;
   readonly triggers: TriggerRegistry;
   readonly targets: TargetRegistry;
   readonly operator = new Operator(this);
@@ -93,7 +91,6 @@ export class Automation implements Part {
   #decisions: Approvals | undefined;
   readonly #watches: FolderWatch[] = [];
   readonly #reloads: ResourceReloads;
-  #gateway: Gateway | undefined;
   #store: Store | undefined;
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
@@ -109,6 +106,7 @@ export class Automation implements Part {
   callGuard: CallGuard | undefined;
 
   constructor(options: AutomationOptions) {
+    this.gateway = options.gateway;
     this.#options = options;
     this.#resources = options.resources;
     this.callGuard = findCallGuard(options.resources);
@@ -124,7 +122,7 @@ export class Automation implements Part {
       supervisor: () => this.#supervisor(CONNECTIONS),
       lease: () => this.#nodes?.lease ?? this.#lease,
     });
-    this.#adapters = makeAdapters({ maxBodyBytes: options.maxBodyBytes });
+    this.#adapters = makeAdapters({ maxBodyBytes: options.gateway.config.limits.body_bytes });
     this.#places = approvalPlaces(this.#adapters, this.triggers, this.targets);
     this.#reloads = new ResourceReloads({
       log: () => this.gateway.log,
@@ -132,17 +130,7 @@ export class Automation implements Part {
       current: () => this.#resources,
       apply: (resources) => this.#apply(resources),
     });
-  }
-
-  /** To be called once, before boot: the gateway and its parts know each other. */
-  attach(gateway: Gateway): void {
-    this.#gateway = gateway;
     this.#notePrints();
-  }
-
-  get gateway(): Gateway {
-    if (this.#gateway === undefined) throw new Error('the automation has not been attached to a gateway');
-    return this.#gateway;
   }
 
   /** There from the end of the boot on. */
@@ -180,7 +168,9 @@ export class Automation implements Part {
 
   async boot(root: RootRef): Promise<void> {
     const { log } = this.gateway;
-    const { concurrency, watched } = this.#options;
+    const { watched } = this.#options;
+    const { deliveries, limits } = this.gateway.config;
+    const { concurrency } = deliveries;
     const store = await this.gateway.store.open({
       prepare: (opened) => this.#pauses.load(opened),
       onThereLate: () => this.#onStoreLate(),
@@ -188,14 +178,13 @@ export class Automation implements Part {
     this.#store = store;
     if (store.cluster !== undefined) await this.#joinCluster(store.cluster);
     this.targets.boot(this.gateway);
-    const { maxBodyBytes } = this.#options;
     const { platforms } = this.#adapters;
     const circuits = new Circuits({ log });
     this.#circuits = circuits;
     const gateOf = this.#nodes?.gateOf;
     const routing = this.#routing();
     const kinds = workKinds({ store, routing, platforms, circuits, concurrency, ...(gateOf && { gateOf }) });
-    this.#works = new Works({ store, kinds, maxBodyBytes });
+    this.#works = new Works({ store, kinds, maxBodyBytes: limits.body_bytes });
     const redact = (text: string) => this.gateway.redactor.redact(text);
     this.#dispatcher = new Dispatcher({
       store,

@@ -25,7 +25,7 @@ export interface ClusterHost {
   readonly log: Log;
 }
 
-export interface ClusterPartOptions {
+export interface ClusterPartOptions extends ClusterHost {
   readonly version: string;
   readonly node: GatewayConfig['node'];
 }
@@ -42,7 +42,6 @@ export class ClusterPart implements Part {
     wayTo: (member) => this.#reach?.to(member),
   });
   readonly #options: ClusterPartOptions;
-  #host: ClusterHost | undefined;
   #cluster: Cluster | undefined;
   #reach: Reach | undefined;
   /** When the members were read last, by the own clock. */
@@ -50,11 +49,6 @@ export class ClusterPart implements Part {
 
   constructor(options: ClusterPartOptions) {
     this.#options = options;
-  }
-
-  /** To be called once, before boot. */
-  attach(host: ClusterHost): void {
-    this.#host = host;
   }
 
   /** There is one from its boot on. */
@@ -85,8 +79,7 @@ export class ClusterPart implements Part {
   }
 
   async boot(): Promise<void> {
-    if (this.#host === undefined) throw new InternalError('the cluster has not been attached to a gateway');
-    const { store, configHash, log } = this.#host;
+    const { store, configHash, log } = this.#options;
     const { cluster } = await store.open({ prepare: async () => {}, onThereLate: () => {} });
     if (cluster === undefined) throw new InternalError('the store knows no other nodes');
     const { node } = this.#options;

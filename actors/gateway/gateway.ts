@@ -13,7 +13,7 @@ import type { Log } from '../base/errors/log.ts';
 import { Redactor } from '../base/errors/redact.ts';
 import { drainSupervisor } from '../base/supervision/supervision.ts';
 import { StartTime } from '../base/time/start-time.ts';
-import type { ClusterPart } from '../cluster/cluster-part.ts';
+import type { ClusterHost, ClusterPart } from '../cluster/cluster-part.ts';
 import type { NodeStatus } from '../cluster/node-list.ts';
 import { Aggregate } from '../mcp/clients/aggregate/aggregate.ts';
 import { Discovery } from '../mcp/clients/aggregate/discovery.ts';
@@ -65,7 +65,7 @@ export interface GatewayOptions {
   /** Makes the store, when something needs it; without it there is none. Its folder is this process's own. */
   readonly openStore?: OpenStore | undefined;
   /** Where the store is shared with other gateways. */
-  readonly cluster?: ClusterPart | undefined;
+  readonly cluster?: ((host: ClusterHost) => ClusterPart) | undefined;
   /** Of the files of the configuration, for nodes to be compared by. */
   readonly prints?: Partial<ConfigPrints> | undefined;
 }
@@ -160,8 +160,7 @@ export class Gateway {
       isEnding: () => life.isEnding,
     });
     this.configHash = new ConfigHash(options.prints);
-    this.cluster = options.cluster;
-    this.cluster?.attach(this);
+    this.cluster = options.cluster?.(this);
     const servers = () => this.servers.all();
     this.aggregate = new Aggregate(servers, () => this.#revision);
     const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];

@@ -7,7 +7,6 @@
 //     has to be asked for is waited for; meanwhile nothing of the request is looked at, and its body has a bound (UB1).
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
-import type { Address, OpenListener } from '../../actors/automation/triggers/webhook-listeners.ts';
 import { StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part, RootRef } from '../../actors/gateway/life.ts';
@@ -15,13 +14,13 @@ import { isRefusal, operator, type Principal, type Verdict } from '../../actors/
 import { listenSetting } from '../../config/gateway-file/daemon-form.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { isLoopback, parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
+import type { CallGuard } from '../../config/resources/call-guards.ts';
 import { InspectorAccess, isInspector } from '../inspector/access.ts';
 import { EntryLinks } from '../inspector/entry-links.ts';
 import { Inspector } from '../inspector/inspector.ts';
 import { ApiKey } from './api-key.ts';
 import { BodyBudget } from './body/body-budget.ts';
 import { whenKnown } from './body/unproven-body.ts';
-import { closing } from './closing.ts';
 import { isAtFrontDoor, openFrontDoor } from './front-door.ts';
 import { holderOfKey, Identification, refuse } from './identification.ts';
 import { listen } from './listener/listen.ts';
@@ -29,17 +28,30 @@ import { Readers } from './listener/readers.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './listener/seam.ts';
 import { ExchangeContext } from './mcp/exchange-context.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
-import type { NodesFront } from './nodes/nodes-front.ts';
+import type { NodesFront, NodesHost } from './nodes/nodes-front.ts';
 import { proofHeaders } from './operator-proof.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import { OriginGuard } from './origin-guard.ts';
 import { accessOf, refusalOf } from './route-access.ts';
 import type { RouteContext } from './route-context.ts';
-import { fail, type Route, routeOf } from './routes.ts';
+import { faultReporter, type Route, routeOf } from './routes.ts';
 import type { TriggersFront } from './triggers-front.ts';
 
+/** The automation of the gateway, as far as the front needs it before its boot. */
+export interface TriggersPart {
+  /** First guard in the loaded files, if any. */
+  callGuard(): CallGuard | undefined;
+  /** Returns what the front serves of it, once it runs. */
+  serve(heartbeat: Heartbeat): Promise<TriggersFront>;
+}
+
 export interface FrontOptions {
-  readonly prefer?: 'uws' | 'node' | undefined;
+  readonly gateway: Gateway;
+  /** Budget for bodies of senders that are not identified yet. @default one of its own */
+  readonly unproven?: BodyBudget | undefined;
+  readonly triggers?: TriggersPart | undefined;
+  /** Makes the listener for other nodes, if they can reach this one. */
+  readonly nodes?: ((front: NodesHost) => NodesFront) | undefined;
   /** What has the address in place of the gateway file, for whoever has to change it. */
   readonly addressSetting?: string | undefined;
   /** Reads the configuration again and applies it, and gives what has changed; throws ConfigError. */
@@ -55,54 +67,37 @@ const LAST_WORDS_MS = 250;
 
 export class Front implements Part {
   readonly name = 'front';
-  readonly #heartbeat = new Heartbeat();
+  readonly gateway: Gateway;
+  /** Keeps streams alive. */
+  readonly heartbeat = new Heartbeat();
+  /** Budget for bodies of senders that are not identified yet. */
+  readonly unproven: BodyBudget;
+  readonly reportFault: (error: unknown) => void;
+  /** Set where other nodes can reach this one. */
+  readonly nodes: NodesFront | undefined;
   readonly #options: FrontOptions;
-  #gateway: Gateway | undefined;
-  #routes: RouteContext | undefined;
+  readonly #key: ApiKey;
+  #routes: RouteContext;
   #listener: Listener | undefined;
   #inspector: Inspector | undefined;
-  #key = new ApiKey('');
   /** '' with an API key, or if the disk is full. */
   #operatorToken = '';
   readonly #links = new EntryLinks();
-  #identification = new Identification(this.#key, undefined);
+  #identification: Identification;
   #guard: OriginGuard | undefined;
-  /** Set where there are triggers. */
-  triggers: TriggersFront | undefined;
-  /** Set where other nodes can reach this one. */
-  nodes: NodesFront | undefined;
-  #unproven = BodyBudget.for(0);
+  /** Set from the boot on where there are triggers. */
+  #triggers: TriggersFront | undefined;
 
   constructor(options: FrontOptions) {
+    const { config } = options.gateway;
     this.#options = options;
-  }
-
-  /** To be called once, before boot: the gateway and its front know each other. */
-  attach(gateway: Gateway): void {
-    this.#gateway = gateway;
-    this.#routes = this.#routesTo(gateway);
-    this.#key = new ApiKey(gateway.config.api_key);
-    this.#unproven = BodyBudget.for(gateway.config.limits.body_bytes);
-  }
-
-  get gateway(): Gateway {
-    if (this.#gateway === undefined) throw new Error('the front has not been attached to a gateway');
-    return this.#gateway;
-  }
-
-  /** Keeps streams alive. */
-  get heartbeat(): Heartbeat {
-    return this.#heartbeat;
-  }
-
-  /** For bodies of which nobody knows yet who sends them. */
-  get unproven(): BodyBudget {
-    return this.#unproven;
-  }
-
-  get #shared(): RouteContext {
-    if (this.#routes === undefined) throw new Error('the front has not been attached to a gateway');
-    return this.#routes;
+    this.gateway = options.gateway;
+    this.#key = new ApiKey(config.api_key);
+    this.#identification = new Identification(this.#key, undefined);
+    this.reportFault = faultReporter(options.gateway.log);
+    this.unproven = options.unproven ?? BodyBudget.for(config.limits.body_bytes);
+    this.nodes = options.nodes?.(this);
+    this.#routes = this.#routesTo(undefined);
   }
 
   /** Whether there is a page for browsers. */
@@ -127,6 +122,8 @@ export class Front implements Part {
   async boot(root: RootRef): Promise<void> {
     const { config, log } = this.gateway;
     const { host, port } = parseListenAddr(config.listen_addr);
+    this.#triggers = await this.#options.triggers?.serve(this.heartbeat);
+    this.#routes = this.#routesTo(this.#triggers);
     const guard = new OriginGuard({
       host,
       allowedHosts: config.allowed_hosts,
@@ -135,7 +132,6 @@ export class Front implements Part {
     this.#guard = guard;
     this.#operatorToken = operatorTokenOf(this.gateway);
     this.#identification = await this.#identificationBy(config);
-    const { prefer } = this.#options;
     this.#listener = await listen({
       host,
       port,
@@ -144,7 +140,6 @@ export class Front implements Part {
       handler: (request, reply) => this.#handle(request, reply),
       onFault: this.reportFault,
       setting: this.#options.addressSetting ?? listenSetting(config),
-      ...(prefer === undefined ? {} : { prefer }),
     });
     guard.ownPort = this.#listener.address.port;
     this.#openInspector(host, guard, root);
@@ -156,27 +151,6 @@ export class Front implements Part {
     }
   }
 
-  /** A listener for webhooks alone, at an address of their own. */
-  readonly openWebhooks: OpenListener = async ({ host, port }: Address, at) => {
-    const { config } = this.gateway;
-    const listener = await listen({
-      host,
-      port,
-      maxBodyBytes: config.limits.body_bytes,
-      handler: (request, reply) => {
-        const context = new ExchangeContext(request, reply);
-        const hook = at(request.path);
-        if (hook !== undefined) return this.triggers?.receive(context, hook);
-        context.error(404, 'there is no webhook at this path');
-        return undefined;
-      },
-      onFault: this.reportFault,
-      setting: 'port',
-      ...(this.#options.prefer === undefined ? {} : { prefer: this.#options.prefer }),
-    });
-    return closing(listener);
-  };
-
   async drain(graceMs: number): Promise<void> {
     const listener = this.#listener;
     if (listener === undefined) return;
@@ -184,7 +158,7 @@ export class Front implements Part {
     // Streams that only listen would never end by themselves; their clients come back to the next gateway.
     this.gateway.sessions.closeStreams();
     this.gateway.lines.endWatches();
-    this.triggers?.closeStreams();
+    this.#triggers?.closeStreams();
     this.#inspector?.close();
     const settled = async (until: number) => {
       while (listener.open > 0 && performance.now() < until)
@@ -193,21 +167,19 @@ export class Front implements Part {
     await settled(deadline);
     if (listener.open > 0) {
       // Told, not cut off: a client must know that its call has not been answered, a sender that its event is kept.
-      this.triggers?.automation.endWaits();
+      this.#triggers?.automation.endWaits();
       this.gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
       await settled(deadline + LAST_WORDS_MS);
     }
     listener.stopListening();
-    this.#heartbeat.stop();
+    this.heartbeat.stop();
     listener.close();
   }
 
-  #routesTo(gateway: Gateway): RouteContext {
+  #routesTo(triggers: TriggersFront | undefined): RouteContext {
+    const { gateway, heartbeat, nodes } = this;
     return {
-      gateway,
-      heartbeat: this.#heartbeat,
-      triggers: this.triggers,
-      nodes: this.nodes,
+      ...{ gateway, heartbeat, triggers, nodes },
       proofFor: (request) =>
         proofHeaders(request, this.#operatorToken, this.address, gateway.config.state_dir),
       reload: () => this.#options.reload(),
@@ -243,26 +215,16 @@ export class Front implements Part {
       access,
       links: this.#links,
       operator: isOpen ? operator : holderOfKey,
-      triggers: this.triggers,
+      triggers: this.#triggers,
       reload: () => this.#options.reload(),
     });
   }
 
-  readonly reportFault = (error: unknown): void => {
-    this.gateway.log.error(
-      { reason: String((error as Error)?.stack ?? error) },
-      'a request failed by a fault',
-    );
-  };
-
-  /** Answers what was thrown. */
-  readonly fail = (context: ExchangeContext, error: unknown): void => fail(this.#shared, context, error);
-
   #handle(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const { headers } = request;
     const context = new ExchangeContext(request, reply);
-    const hook = this.triggers?.automation.listeners.at(request.path);
-    if (hook !== undefined) return this.triggers?.receive(context, hook);
+    const hook = this.#triggers?.automation.listeners.at(request.path);
+    if (hook !== undefined) return this.#triggers?.receive(context, hook);
     const route = routeOf(request.path);
     context.isMcp = route?.isMcp === true;
     const isHealth = route?.isOpen === true;
@@ -272,7 +234,7 @@ export class Front implements Part {
       return undefined;
     }
     if (this.#inspector !== undefined && isInspector(request.path)) {
-      reply.limitBody(this.#unproven);
+      reply.limitBody(this.unproven);
       return this.#inspector.handle(context);
     }
     if (isHealth) return this.#dispatch(route, context);
@@ -302,10 +264,10 @@ export class Front implements Part {
     const { request, reply } = context;
     const verdict = this.#identification.of(request.headers);
     if (!(verdict instanceof Promise)) return this.#identified(verdict, route, context);
-    reply.limitBody(this.#unproven);
+    reply.limitBody(this.unproven);
     return whenKnown(
       request,
-      this.#unproven,
+      this.unproven,
       verdict.then((known) => this.#identified(known, route, context)),
     );
   }
@@ -322,14 +284,14 @@ export class Front implements Part {
   /** What is asked of triggers, or nothing that there is. */
   #elsewhere(context: ExchangeContext): undefined | BodyHandler {
     const { path } = context.request;
-    const found = this.triggers?.routeAt(path);
+    const found = this.#triggers?.routeAt(path);
     if (found !== undefined) {
       // The route itself answers other methods with 405.
       const { method } = context.request;
       const isRefused = method === found.route.method && this.#isRefused(context, method);
-      return isRefused ? undefined : this.triggers?.answer(context, found);
+      return isRefused ? undefined : this.#triggers?.answer(context, found);
     }
-    if (this.triggers === undefined && OF_TRIGGERS.test(path))
+    if (this.#triggers === undefined && OF_TRIGGERS.test(path))
       context.error(
         404,
         'this gateway has no triggers, agents, fleets or flows; spec.triggers.directory, and directory under spec.agents, spec.fleets and spec.flows, name their folders',
@@ -340,7 +302,7 @@ export class Front implements Part {
   }
 
   #whereToLook(path: string): string {
-    const hasTriggers = this.triggers !== undefined;
+    const hasTriggers = this.#triggers !== undefined;
     if (hasTriggers && /^\/deliveries\/[^/]/.test(path))
       return 'percent-encode the id of a delivery: it is one segment of the path, with %2F for a slash';
     const browsers = this.#inspector === undefined ? '' : 'browsers /inspector, ';
@@ -359,8 +321,8 @@ export class Front implements Part {
       return undefined;
     }
     if (this.#isRefused(context, method, route)) return undefined;
-    const handle = action(this.#shared, context, route.id);
-    const mayBeGuarded = this.triggers !== undefined && route.access === 'client';
+    const handle = action(this.#routes, context, route.id);
+    const mayBeGuarded = this.#triggers !== undefined && route.access === 'client';
     return mayBeGuarded ? handle && this.#checkAgain(context, route, handle) : handle;
   }
 
@@ -378,7 +340,7 @@ export class Front implements Part {
     route: Pick<Route, 'access' | 'isOpen'> = {},
   ): boolean {
     const access = accessOf(method, route.isOpen === true ? 'read' : route.access);
-    const refusal = refusalOf(context.principal, access, this.triggers?.automation.callGuard);
+    const refusal = refusalOf(context.principal, access, this.#options.triggers?.callGuard());
     if (refusal === undefined) return false;
     refuse(context, refusal);
     return true;

@@ -9,12 +9,12 @@ import { statusOf } from './status.ts';
 const TELL_EVERY_MS = 10_000;
 
 export class RefusedEvents {
-  readonly #log: () => Log;
+  readonly #log: Log;
   /** Since the start. */
   #count = 0;
   #tellAt = 0;
 
-  constructor(log: () => Log) {
+  constructor(log: Log) {
     this.#log = log;
   }
 
@@ -25,7 +25,7 @@ export class RefusedEvents {
     const now = performance.now();
     if (now >= this.#tellAt) {
       this.#tellAt = now + TELL_EVERY_MS;
-      this.#log().error(
+      this.#log.error(
         { request_id: context.requestId, reason: error.message, refused: this.#count },
         'an event could not be stored and was refused',
       );

@@ -2,6 +2,8 @@
 // server id in it is percent-decoded once, strictly, and never interpreted otherwise.
 
 import { GatewayError } from '../../actors/base/errors/errors.ts';
+import type { Log } from '../../actors/base/errors/log.ts';
+import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
@@ -55,23 +57,36 @@ const onServer = (
 ): Action => {
   return (routes, context, id) => {
     if (id === undefined) return undefined;
-    const server = found(routes, context, fail, () => routes.gateway.server(id));
+    const server = found(routes, context, failPlain, () => routes.gateway.server(id));
     if (server === null) return undefined;
     return () => {
       const done = Promise.resolve(act(routes, context, server));
-      done.catch((error: unknown) => fail(routes, context, error));
+      done.catch((error: unknown) => fail(routes.gateway, context, error));
     };
   };
 };
 
 /** Answers what was thrown; what is nobody's fault but ours goes to the log. */
-export function fail(routes: RouteContext, context: ExchangeContext, error: unknown): void {
+export function fail(
+  { log, redactor }: Pick<Gateway, 'log' | 'redactor'>,
+  context: ExchangeContext,
+  error: unknown,
+): void {
   if (!(error instanceof GatewayError)) {
     const reason = String((error as Error)?.stack ?? error);
-    routes.gateway.log.error({ request_id: context.requestId, reason }, 'a request failed by a fault');
+    log.error({ request_id: context.requestId, reason }, 'a request failed by a fault');
   }
-  context.fail(error, (text) => routes.gateway.redactor.redact(text));
+  context.fail(error, (text) => redactor.redact(text));
 }
+
+/** Returns a function that logs an internal error outside of any request. */
+export function faultReporter(log: Log): (error: unknown) => void {
+  return (error) =>
+    log.error({ reason: String((error as Error)?.stack ?? error) }, 'a request failed by a fault');
+}
+
+const failPlain = ({ gateway }: RouteContext, context: ExchangeContext, error: GatewayError) =>
+  fail(gateway, context, error);
 
 /** On a JSON-RPC route. */
 function failRpc(_: RouteContext, context: ExchangeContext, error: GatewayError): void {
@@ -116,7 +131,7 @@ export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
         try {
           answerLogs(routes, context);
         } catch (error) {
-          fail(routes, context, error);
+          fail(routes.gateway, context, error);
         }
       }),
     },
@@ -247,7 +262,7 @@ function stats(routes: RouteContext, context: ExchangeContext): void {
   else
     triggers.figures.stats(STORE_MS).then(
       (more) => context.json(200, { ...own, ...more }),
-      (error: unknown) => fail(routes, context, error),
+      (error: unknown) => fail(routes.gateway, context, error),
     );
 }
 
@@ -260,7 +275,7 @@ async function reload(routes: RouteContext, context: ExchangeContext): Promise<v
     context.json(200, await routes.reload());
   } catch (error) {
     if (!(error instanceof ConfigError)) {
-      fail(routes, context, error);
+      fail(routes.gateway, context, error);
       return;
     }
     const redact = (text: string) => routes.gateway.redactor.redact(text);

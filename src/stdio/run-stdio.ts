@@ -5,6 +5,7 @@
 // It stops within STOP_SECONDS of the end of stdin, SIGTERM, SIGINT, SIGHUP or EPIPE on stdout, and exits with 0.
 
 import { Console } from 'node:console';
+import { Redactor } from '../../actors/base/errors/redact.ts';
 import { Gateway } from '../../actors/gateway/gateway.ts';
 import { BRIDGED, bridgeTo } from '../../config/catalog/bridge.ts';
 import { type Loaded, loadTarget } from '../../config/load-config.ts';
@@ -129,10 +130,20 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
   const { learn = 'at_start' } = loaded.config;
   // The front knows the one client, in whose name it has servers started.
   const config = { ...loaded.config, shutdown_seconds: STOP_SECONDS, learn: 'on_demand' as const };
-  // The logger is there before the gateway, whose redactor it uses.
-  let redact = (line: string) => line;
-  const log = await createLog({ level: config.log_level, fd: 2, redact: (line) => redact(line) });
+  const redactor = new Redactor([]);
+  const log = await createLog({ level: config.log_level, fd: 2, redactor });
+  const gateway = new Gateway({
+    config,
+    catalog,
+    secrets,
+    redactor,
+    log,
+    version,
+    environment: process.env,
+    state,
+  });
   const front = new StdioFront({
+    gateway,
     input: process.stdin,
     output: process.stdout,
     server,
@@ -145,18 +156,6 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
       end('the client has left', error === undefined ? 0 : 1);
     },
   });
-  const gateway = new Gateway({
-    config,
-    catalog,
-    secrets,
-    log,
-    version,
-    environment: process.env,
-    parts: [front],
-    state,
-  });
-  front.attach(gateway);
-  redact = (line) => gateway.redactor.redact(line);
   for (const warning of warnings) log.warn({}, warning);
 
   process.on('uncaughtException', (error) => fault('uncaught exception', error));
@@ -204,7 +203,7 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
     });
   }
 
-  await gateway.start();
+  await gateway.start([front]);
   log.info({ servers: gateway.servers.all().length, version }, 'gateway is ready');
   gateway.whenFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');

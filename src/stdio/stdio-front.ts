@@ -29,6 +29,7 @@ import { ReadReceipts } from './read-receipts.ts';
 import { isJson, oversizedRefusal, refusal } from './refusals.ts';
 
 export interface StdioFrontOptions {
+  readonly gateway: Gateway;
   readonly input: Readable;
   readonly output: Writable;
   /** The client talks to this server alone, its names untouched; without it, to all of them. */
@@ -53,19 +54,15 @@ const LAST_WORDS_MS = 250;
 /** The client has had its answer. */
 const nowhere: Outlet = { send: () => {}, finish: () => {}, drop: () => {} };
 
-interface Attached {
-  readonly gateway: Gateway;
-  readonly lines: LineOutput;
-  readonly receipts: ReadReceipts;
-}
-
 export class StdioFront implements Part {
   readonly name = 'front';
   readonly #options: StdioFrontOptions;
   readonly #open = new Set<LineOutlet>();
   /** Requests of the modern era that are under way, by their raw id. */
   readonly #stateless = new Map<string, LineOutlet>();
-  #attached: Attached | undefined;
+  readonly #gateway: Gateway;
+  readonly #lines: LineOutput;
+  readonly #receipts: ReadReceipts;
   #session: ClientSession | undefined;
   /** The client's `initialize`, once it was answered well. */
   #introduction: Envelope | undefined;
@@ -75,13 +72,10 @@ export class StdioFront implements Part {
   #whenSettled: (() => void) | undefined;
 
   constructor(options: StdioFrontOptions) {
+    const { gateway, input, output, onEnd } = options;
     this.#options = options;
-  }
-
-  /** To be called once, before boot: the gateway and its front know each other. */
-  attach(gateway: Gateway): void {
-    const { input, output, onEnd } = this.#options;
-    const lines = new LineOutput({
+    this.#gateway = gateway;
+    this.#lines = new LineOutput({
       output,
       maxBytes: Math.max(MIN_WAITING_BYTES, 2 * gateway.config.limits.message_bytes),
       onStuffed: (isStuffed) => {
@@ -93,16 +87,12 @@ export class StdioFront implements Part {
         onEnd(error);
       },
     });
-    this.#attached = {
-      gateway,
-      lines,
-      receipts: new ReadReceipts(lines),
-    };
+    this.#receipts = new ReadReceipts(this.#lines);
   }
 
   async boot(): Promise<void> {
     const { input, onEnd } = this.#options;
-    const splitter = new LineSplitter(this.#parts.gateway.config.limits.body_bytes, {
+    const splitter = new LineSplitter(this.#gateway.config.limits.body_bytes, {
       onLine: (line) => this.#onLine(line),
       onOversized: (size, id, requestId) => this.#onOversized(size, id, requestId),
     });
@@ -122,7 +112,7 @@ export class StdioFront implements Part {
     this.#options.input.pause();
     clearTimeout(this.#learning);
     // What only listens would never end by itself.
-    this.#parts.gateway.sessions.closeStreams();
+    this.#gateway.sessions.closeStreams();
     if (this.#open.size === 0) return;
     if (!this.#hasLeft) {
       await new Promise<void>((resolve) => {
@@ -133,7 +123,7 @@ export class StdioFront implements Part {
         };
       });
     }
-    this.#parts.gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
+    this.#gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
   }
 
   /** Ends the grace of `drain` now. */
@@ -145,7 +135,7 @@ export class StdioFront implements Part {
   /** Writes what is still held back, and waits a moment for the client to take it. The last thing to be done. */
   async flush(): Promise<void> {
     for (const outlet of [...this.#open]) outlet.release();
-    await this.#attached?.lines.flush(LAST_WORDS_MS);
+    await this.#lines.flush(LAST_WORDS_MS);
   }
 
   #onLine(line: Buffer): void {
@@ -156,15 +146,17 @@ export class StdioFront implements Part {
       envelope = readClientMessage(line);
       this.#take(envelope);
     } catch (error) {
-      const { gateway, lines } = this.#parts;
+      const gateway = this.#gateway;
+      const lines = this.#lines;
       lines.write(refusal(error, envelope?.rawId ?? '', (text) => gateway.redactor.redact(text)));
     }
   }
 
   /** The one place that decides between a session and a request that stands for itself. */
   #take(envelope: Envelope): void {
-    const { lines, receipts } = this.#parts;
-    const { router } = this.#parts.gateway;
+    const lines = this.#lines;
+    const receipts = this.#receipts;
+    const { router } = this.#gateway;
     if (isModern(envelope) && envelope.kind === 'request') {
       this.#takeStateless(envelope);
       return;
@@ -190,7 +182,7 @@ export class StdioFront implements Part {
     });
     this.#stateless.set(rawId, outlet);
     try {
-      outlet.running = this.#parts.gateway.router.stateless(envelope, this.#endpoint, outlet, this.#origin());
+      outlet.running = this.#gateway.router.stateless(envelope, this.#endpoint, outlet, this.#origin());
       // Some clients find out the era from a process of its own, which they end as soon as they know.
       if (this.#learning !== undefined && envelope.method !== 'server/discover')
         this.#learn(readCaller(envelope));
@@ -225,7 +217,7 @@ export class StdioFront implements Part {
       drop: () => outlet.drop(),
     };
     try {
-      this.#parts.gateway.router.open(envelope, this.#endpoint, introduced, this.#origin(), (session) => {
+      this.#gateway.router.open(envelope, this.#endpoint, introduced, this.#origin(), (session) => {
         this.#session = session;
       });
     } catch (error) {
@@ -239,7 +231,7 @@ export class StdioFront implements Part {
     if (this.#learning === undefined) return;
     clearTimeout(this.#learning);
     this.#learning = undefined;
-    const { gateway } = this.#parts;
+    const gateway = this.#gateway;
     const { discovery } = profileAt(this.#endpoint) ?? gateway;
     discovery.learn(gateway.eraBridge.listingClientOf({ session: this.#session, caller }));
   }
@@ -247,15 +239,9 @@ export class StdioFront implements Part {
   /** SX5 */
   #liveSession(): ClientSession {
     if (this.#session?.isEnded === true && this.#introduction !== undefined) {
-      this.#parts.gateway.router.open(
-        this.#introduction,
-        this.#endpoint,
-        nowhere,
-        this.#origin(),
-        (session) => {
-          this.#session = session;
-        },
-      );
+      this.#gateway.router.open(this.#introduction, this.#endpoint, nowhere, this.#origin(), (session) => {
+        this.#session = session;
+      });
       this.#listen();
     }
     if (this.#session === undefined) throw new RpcFault(rpcCodes.invalidRequest, 'initialize first');
@@ -265,12 +251,13 @@ export class StdioFront implements Part {
   /** Over stdio a client always listens. */
   #listen(): void {
     if (this.#session === undefined) return;
-    const { lines } = this.#parts;
+    const lines = this.#lines;
     this.#session.stream = { isConnected: true, send: (message) => lines.write(message), end: () => {} };
   }
 
   #onOversized(size: number, id: string | undefined, requestId: string | undefined): void {
-    const { gateway, lines } = this.#parts;
+    const gateway = this.#gateway;
+    const lines = this.#lines;
     const { router } = gateway;
     const limit = gateway.config.limits.body_bytes;
     if (id === undefined || !isJson(id)) lines.write(oversizedRefusal(size, limit, requestId));
@@ -280,7 +267,7 @@ export class StdioFront implements Part {
   }
 
   #outlet(receipts?: ReadReceipts, onDone: () => void = () => {}): LineOutlet {
-    const outlet = new LineOutlet(this.#parts.lines, receipts, (done) => {
+    const outlet = new LineOutlet(this.#lines, receipts, (done) => {
       this.#open.delete(done);
       onDone();
       if (this.#open.size === 0) this.#whenSettled?.();
@@ -296,12 +283,7 @@ export class StdioFront implements Part {
 
   get #endpoint(): Endpoint {
     const { server, profile } = this.#options;
-    if (profile !== undefined) return this.#parts.gateway.profiles.get(profile);
-    return server === undefined ? undefined : this.#parts.gateway.server(server);
-  }
-
-  get #parts(): Attached {
-    if (this.#attached === undefined) throw new Error('the front has not been attached to a gateway');
-    return this.#attached;
+    if (profile !== undefined) return this.#gateway.profiles.get(profile);
+    return server === undefined ? undefined : this.#gateway.server(server);
   }
 }

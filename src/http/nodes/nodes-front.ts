@@ -37,9 +37,12 @@ const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave. */
 const LAST_WORDS_MS = 250;
 
+/** The front that serves requests of other nodes. */
+export type NodesHost = Pick<Front, 'gateway' | 'takeFromNode' | 'reportFault'>;
+
 export class NodesFront implements Part, Elsewhere {
   readonly name = 'nodes';
-  readonly #front: Pick<Front, 'gateway' | 'takeFromNode' | 'reportFault'>;
+  readonly #front: NodesHost;
   #reach: Reach | undefined;
   #peers: Peers | undefined;
   #forwards: Forwards | undefined;
@@ -47,7 +50,7 @@ export class NodesFront implements Part, Elsewhere {
   /** Addresses of which it was said that they were refused. */
   readonly #refused = new Set<string>();
 
-  constructor(front: Pick<Front, 'gateway' | 'takeFromNode' | 'reportFault'>) {
+  constructor(front: NodesHost) {
     this.#front = front;
   }
 

@@ -6,9 +6,8 @@ import { silentLog } from '../../../actors/base/errors/log.ts';
 import { Gateway } from '../../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
-import { type Automated, automate } from '../../../src/automate.ts';
+import { type Automated, automateFolders } from '../../../src/automate.ts';
 import { ConfigurationFiles } from '../../../src/configuration-files.ts';
-import { Front } from '../../../src/http/front.ts';
 import { agent, SECRET, trigger, writeResources } from '../../fixtures/automation/automation.ts';
 import { isAlive, until } from '../../fixtures/clients/raw-session.ts';
 import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
@@ -38,31 +37,24 @@ beforeAll(async () => {
   write('first');
   const spec = { triggers: { directory: './triggers' }, agents: { directory: './agents' } };
   const loaded = await loadConfig(writeConfiguration(folder, { servers: {}, settings: { spec } }), {});
-  const front = new Front({ reload: () => Promise.reject(new Error('nobody reloads')) });
-  const addSecrets = (secrets: readonly string[]) => gateway?.redactor.add(...secrets);
-  const made = await automate({
-    config: loaded.config,
-    files: new ConfigurationFiles({ ...loaded, environment: {} }, async () => loaded),
-    front,
-    addSecrets,
-  });
-  automation = made.automation;
-  reload = () => made.reload(loaded, async () => {});
   gateway = new Gateway({
     ...loaded,
     log: silentLog,
     version: '0',
     environment: process.env,
-    parts: [automation, front],
     openStore: async (_, host) => {
       const store = new MemoryStore();
       await host.prepare(store);
       return store;
     },
   });
-  front.attach(gateway);
-  automation.attach(gateway);
-  await gateway.start();
+  const made = await automateFolders(
+    gateway,
+    new ConfigurationFiles({ ...loaded, environment: {} }, async () => loaded),
+  );
+  automation = made.automation;
+  reload = () => made.reload(loaded, async () => {});
+  await gateway.start([automation]);
 });
 
 afterAll(async () => {

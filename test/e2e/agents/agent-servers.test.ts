@@ -43,12 +43,11 @@ beforeAll(async () => {
   const loaded = await loadConfig(config, {});
   const { catalogued, ...own } = loaded.catalog.servers;
   servers = asAgentServers(own);
-  const front = new Front({ reload: () => Promise.reject(new Error('nobody reloads')) });
   const catalog = { servers: catalogued === undefined ? {} : { catalogued } };
   const environment = process.env;
-  gateway = new Gateway({ ...loaded, catalog, log: silentLog, version: '0', environment, parts: [front] });
-  front.attach(gateway);
-  await gateway.start();
+  gateway = new Gateway({ ...loaded, catalog, log: silentLog, version: '0', environment });
+  const front = new Front({ gateway, reload: () => Promise.reject(new Error('nobody reloads')) });
+  await gateway.start([front]);
   url = `http://127.0.0.1:${front.address?.port}`;
   boxes = new AgentToolBoxes(gateway);
 });

@@ -62,11 +62,11 @@ beforeAll(async () => {
     },
   });
   const loaded = await loadConfig(config, process.env);
-  const front = new Front({ reload: () => Promise.reject(new Error('nobody reloads')) });
   const log = { ...silentLog, error: (...fault: unknown[]) => faults.push(fault) };
-  gateway = new Gateway({ ...loaded, log, version: '0', environment: process.env, parts: [front] });
-  front.attach(gateway);
-  await gateway.start();
+  gateway = new Gateway({ ...loaded, log, version: '0', environment: process.env });
+  const reload = () => Promise.reject(new Error('nobody reloads'));
+  const front = new Front({ gateway, reload });
+  await gateway.start([front]);
   url = `http://127.0.0.1:${front.address?.port}`;
 });
 

@@ -20,8 +20,8 @@ test('a process is found by its instance under each of its memberships, and says
       url,
       node: { name, address: `${name}:1`, ttlMs: 1_000 },
     });
-    const part = new ClusterPart({ version: '1.2.3', node: {} });
-    part.attach({ store: { open: async () => store }, configHash: new ConfigHash(), log: silentLog });
+    const host = { store: { open: async () => store }, configHash: new ConfigHash(), log: silentLog };
+    const part = new ClusterPart({ ...host, version: '1.2.3', node: {} });
     await part.boot();
     return { store, membership, part };
   };
