@@ -37,7 +37,6 @@ export interface Automated extends TriggersPart {
 export function automate({ gateway, resources, load, environment, watched }: AutomateOptions): Automated {
   const { config, redactor } = gateway;
   const addSecrets = (secrets: readonly string[]) => redactor.add(...secrets);
-  addSecrets(resources.secrets);
   const webhooks = new Webhooks(gateway);
   const automation = new Automation({
     gateway,
@@ -55,7 +54,8 @@ export function automate({ gateway, resources, load, environment, watched }: Aut
     automation,
     webhooks,
     callGuard: () => automation.callGuard,
-    serve: async (heartbeat) => new TriggersFront({ gateway, automation, webhooks, heartbeat }),
+    serve: async (heartbeat) =>
+      new TriggersFront({ gateway, automation: await automation.running, webhooks, heartbeat }),
   };
 }
 
@@ -78,7 +78,10 @@ export async function automateFolders(
   return {
     ...automated,
     problems: async () => (await readResources(config, { environment: environment() })).problems,
-    reload: (next, applyRest) => automated.automation.reload(() => readResources(config, next), applyRest),
+    reload: async (next, applyRest) => {
+      const running = await automated.automation.running;
+      return running.reload(() => readResources(config, next), applyRest);
+    },
   };
 }
 

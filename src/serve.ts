@@ -102,6 +102,7 @@ function stopOnSignals({ gateway, log }: Program): void {
 /** Logs that the gateway is ready, and shows a person where to go on. */
 async function greet({ gateway, front, automation, log }: Program): Promise<void> {
   const { address, kind } = front;
+  const running = await automation?.automation.running;
   if (address !== undefined && hasReader()) {
     // Links are for terminals only: a log file would keep them.
     const isTerminal = process.stdout.isTTY || process.stderr.isTTY;
@@ -112,13 +113,13 @@ async function greet({ gateway, front, automation, log }: Program): Promise<void
       kind: kind ?? '',
       hasInspector: front.hasInspector,
       link: isTerminal ? front.openLink() : undefined,
-      triggers: automation?.automation.operator.shownTriggers() ?? [],
+      triggers: running?.operator.shownTriggers() ?? [],
       command: await reachingCommand(urlOf(address), process.env),
     });
     if (process.stdout.isTTY) void print(`${greeting}\n`);
     else complain(greeting);
   }
-  const triggers = automation?.automation.triggers.all().length;
+  const triggers = running?.triggers.all().length;
   log.info(
     { address, http: kind, servers: gateway.servers.all().length, triggers, version },
     'gateway is ready',

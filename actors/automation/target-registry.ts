@@ -44,11 +44,13 @@ export class TargetRegistry {
   readonly #triggers = new OwnTriggers();
   /** Of agents and fleets that are written in what asks them. */
   readonly #inline = new WeakMap<Agent | Fleet, Handler>();
-  #host: AgentsHost | undefined;
-  #toolBoxes: AgentToolBoxes | undefined;
+  readonly #log: Log;
+  readonly #toolBoxes: AgentToolBoxes;
 
-  constructor(options: TargetRegistryOptions) {
+  constructor(options: TargetRegistryOptions, host: AgentsHost) {
     this.#options = options;
+    this.#log = host.log;
+    this.#toolBoxes = new AgentToolBoxes(host);
     this.#handlers = new Handlers({
       agent: (agent) => this.#agent(agent),
       fleet: (fleet) => new LateHandler(() => this.#fleet(fleet)),
@@ -56,21 +58,15 @@ export class TargetRegistry {
     });
   }
 
-  /** To be called once, before the first are there. */
-  boot(host: AgentsHost): void {
-    this.#host = host;
-    this.#toolBoxes = new AgentToolBoxes(host);
-  }
-
   use(loaded: Answering): void {
     this.#handlers.use(loaded);
-    this.#toolBoxes?.servers.want(withModel([...loaded.agents, ...inlineAgents(loaded)]));
+    this.#toolBoxes.servers.want(withModel([...loaded.agents, ...inlineAgents(loaded)]));
     this.#triggers.use(loaded);
   }
 
   /** No server of an agent is started any more. */
   close(): void {
-    this.#toolBoxes?.servers.close();
+    this.#toolBoxes.servers.close();
   }
 
   /** Each kind in the order of its files. */
@@ -99,7 +95,6 @@ export class TargetRegistry {
 
   /** The tools of agents with a model. */
   get toolBoxes(): ToolBoxes {
-    if (this.#toolBoxes === undefined) throw new Error('the tools of agents are there from the boot on');
     return this.#toolBoxes;
   }
 
@@ -125,8 +120,7 @@ export class TargetRegistry {
   }
 
   async #modelAgent(runtime: ModelRuntime, file: string): Promise<Handler> {
-    if (this.#host === undefined) throw new Error('agents are asked from the boot on');
-    const { log } = this.#host;
+    const log = this.#log;
     const [{ ModelAgent }, services] = await loading('agents with a model', () =>
       Promise.all([import('../agents/model-agent/model-agent.ts'), this.#options.modelServices(log)]),
     );

@@ -1,7 +1,7 @@
 // What the front serves for triggers: webhooks, the routes of triggers and deliveries, their figures. Loaded with the automation
 // only, so that a gateway without triggers does not have this code in memory.
 
-import type { Automation } from '../../actors/automation/automation.ts';
+import type { RunningAutomation } from '../../actors/automation/running-automation.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Webhook } from '../../actors/platforms/webhooks/webhook.ts';
 import { AutomationFigures } from './api/automation-figures.ts';
@@ -14,14 +14,14 @@ import type { Webhooks } from './webhooks.ts';
 
 export interface TriggersFrontOptions {
   readonly gateway: Gateway;
-  readonly automation: Automation;
+  readonly automation: RunningAutomation;
   readonly webhooks: Webhooks;
   /** Keeps streams alive. */
   readonly heartbeat: Heartbeat;
 }
 
 export class TriggersFront {
-  readonly automation: Automation;
+  readonly automation: RunningAutomation;
   readonly figures: AutomationFigures;
   readonly #options: TriggersFrontOptions;
 

@@ -40,16 +40,15 @@ export interface OperatorApprovalsHost {
 }
 
 export class OperatorApprovals {
-  readonly #host: () => OperatorApprovalsHost;
+  readonly #host: OperatorApprovalsHost;
 
-  /** `host` gives it once there is a store. */
-  constructor(host: () => OperatorApprovalsHost) {
+  constructor(host: OperatorApprovalsHost) {
     this.#host = host;
   }
 
   /** The newest first. What has expired since it was last looked at may stand in a list of those that are pending. */
   async list(filter: ApprovalFilter): Promise<ApprovalPage> {
-    const { store, approvals } = this.#host();
+    const { store, approvals } = this.#host;
     const found = await store.approvals(filter);
     const shown = found.map(async (each) => this.#shown(await approvals.inTime(each)));
     const last = found.length < filter.limit ? undefined : found.at(-1);
@@ -70,7 +69,7 @@ export class OperatorApprovals {
     principal: Principal,
     via: 'api' | 'inspector' = 'api',
   ): Promise<ShownApproval | RefusedDecision> {
-    const { approvals } = this.#host();
+    const { approvals } = this.#host;
     const found = await this.#stored(id);
     if (found.state !== 'pending') return this.#tooLate(found);
     const refusal = by === undefined ? undefined : refusalOfNamed(bodyOf(found), by);
@@ -93,7 +92,7 @@ export class OperatorApprovals {
   }
 
   async #stored(id: string): Promise<StoredApproval> {
-    const found = await this.#host().approvals.find(id);
+    const found = await this.#host.approvals.find(id);
     if (found !== undefined) return found;
     throw new NotFoundError(
       `there is no approval ${JSON.stringify(id.slice(0, 200))}; GET /approvals lists them, and their records end with those of their runs`,
@@ -102,7 +101,7 @@ export class OperatorApprovals {
 
   /** What tools and people wrote may have any secret in it (A9). */
   #shown(stored: StoredApproval): ShownApproval {
-    const { redactor } = this.#host().gateway;
+    const { redactor } = this.#host.gateway;
     const redacted = <T>(value: T) => redactedJson(value, (text) => redactor.redact(text));
     const { id, run, trigger, state, askedAt, expiresAt, decidedAt } = stored;
     const body = redacted(bodyOf(stored));

@@ -17,9 +17,9 @@ import type {
   DeliveryPage,
   DeliveryState,
 } from '../../store/delivery.ts';
-import type { Automation } from '../automation.ts';
 import type { Answering } from '../conversations/handlers.ts';
 import { timeLimit } from '../conversations/time-limit.ts';
+import type { RunningAutomation } from '../running-automation.ts';
 import type { TriggerCounts } from '../triggers/trigger-counters.ts';
 import type { TriggerLife } from '../triggers/trigger-registry.ts';
 import type { ManualRun } from './manual-run.ts';
@@ -57,9 +57,9 @@ export interface RunResult {
 }
 
 export class Operator {
-  readonly #automation: Automation;
+  readonly #automation: RunningAutomation;
 
-  constructor(automation: Automation) {
+  constructor(automation: RunningAutomation) {
     this.#automation = automation;
   }
 

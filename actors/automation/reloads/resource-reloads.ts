@@ -9,7 +9,7 @@ import type { TriggerDifference } from '../triggers/trigger-registry.ts';
 import { lastGoodResources } from './last-good-resources.ts';
 
 export interface ResourceReloadsOptions {
-  readonly log: () => Log;
+  readonly log: Log;
   /** Reads the files after a folder has changed; errors are in the problems. */
   load(): Promise<LoadedResources>;
   current(): LoadedResources;
@@ -41,8 +41,7 @@ export class ResourceReloads {
 
   /** Somebody has changed a file. Never rejects. */
   async onChanged(): Promise<void> {
-    const { load, current, apply } = this.#options;
-    const log = this.#options.log();
+    const { load, current, apply, log } = this.#options;
     try {
       await this.#inTurn(async () => {
         const resources = await load();

@@ -23,7 +23,7 @@ import type { ConnectionObserver } from './source-host.ts';
 export const TRIGGERS = 'triggers';
 
 export interface TriggerRegistryOptions {
-  log(): Log;
+  readonly log: Log;
   /** Rejects when the trigger cannot be opened now. */
   open(trigger: Trigger, observer: ConnectionObserver): Promise<OpenTrigger>;
   supervisor(): AnyActorRef | undefined;
@@ -181,7 +181,7 @@ export class TriggerRegistry {
   }
 
   #onChange({ key, what, error, inMs, wasCutOff }: Change): void {
-    const log = this.#options.log();
+    const log = this.#options.log;
     const trigger = key.replace(/~\d+$/, '');
     const reason = error instanceof Error ? error.message : String(error);
     if (what === 'restarting')

@@ -27,9 +27,9 @@ import { type ConnectionStatus, type OnRefused, SharedConnection, type User } fr
 export const CONNECTIONS = 'connections';
 
 export interface ConnectionRegistryOptions {
-  log(): Log;
+  readonly log: Log;
   supervisor(): AnyActorRef | undefined;
-  lease(): ConnectionLease;
+  readonly lease: ConnectionLease;
 }
 
 /** With what is shown of it. */
@@ -124,8 +124,8 @@ export class ConnectionRegistry {
       key: shared.key,
       connector,
       users: shared.users,
-      lease: this.#options.lease(),
-      log: this.#options.log(),
+      lease: this.#options.lease,
+      log: this.#options.log,
       closeMs: CLOSE_MS,
       onStandby: (by) => this.#onStandby(shared, by),
       onOpen: (notice) => {
@@ -143,13 +143,13 @@ export class ConnectionRegistry {
   #onStandby(shared: SharedConnection, by: { readonly node: string | undefined } | undefined): void {
     const wasStandby = shared.onStandby(by, steadyNow());
     if (by === undefined || wasStandby) return;
-    const log = this.#options.log();
+    const log = this.#options.log;
     log.info({ connection: shared.key, node: by.node }, 'another node is connected; this one stands by');
   }
 
   #onState({ bearer, since, failure, pauseMs }: ConnectionContext, state: ConnectionState): void {
     const shared = bearer as SharedConnection;
-    const log = this.#options.log();
+    const log = this.#options.log;
     const connection = shared.key;
     if (state === 'connected') log.info({ connection }, 'connected');
     else if (state === 'backingOff' || state === 'failed') {
@@ -165,11 +165,11 @@ export class ConnectionRegistry {
     if (what === 'restarting') {
       // Its machine threw; one that has lost its connection lives on.
       const failure = failureOf(error);
-      this.#options.log().error({ connection: key, reason: failure.reason }, 'connection failed by a fault');
+      this.#options.log.error({ connection: key, reason: failure.reason }, 'connection failed by a fault');
       shared?.onState({ state: 'backingOff', since: steadyNow(), failure, pauseMs: inMs });
     }
     if (wasCutOff === true)
-      this.#options.log().error({ connection: key }, 'connection did not end in time and was cut off');
+      this.#options.log.error({ connection: key }, 'connection did not end in time and was cut off');
     if (shared === undefined || (what !== 'ended' && what !== 'stopped')) return;
     const supervisor = this.#options.supervisor();
     // Somebody came while it ended. The supervisor is in the middle of a step, and begins the next one with this.

@@ -4,8 +4,8 @@
 //      own: a slow disk must not block the statistics that show it (A8).
 
 import type { AgentCounts } from '../../../actors/agents/runs/agent-counters.ts';
-import type { Automation } from '../../../actors/automation/automation.ts';
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
+import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import type { QueueStats } from '../../../actors/events/inbox/work-queue.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
@@ -49,11 +49,11 @@ export interface AutomationStats {
 type Works = Readonly<Record<string, QueueStats>> & Pick<AutomationStats, 'conversations' | 'outbox'>;
 
 export class AutomationFigures {
-  readonly #automation: Pick<Automation, 'operator' | 'dispatcher' | 'targets' | 'feed'>;
+  readonly #automation: Pick<RunningAutomation, 'operator' | 'dispatcher' | 'targets' | 'feed'>;
   #asking: Promise<DeliveryCounts | null> | undefined;
   #latest: DeliveryCounts | null = null;
 
-  constructor(automation: Pick<Automation, 'operator' | 'dispatcher' | 'targets' | 'feed'>) {
+  constructor(automation: Pick<RunningAutomation, 'operator' | 'dispatcher' | 'targets' | 'feed'>) {
     this.#automation = automation;
   }
 

@@ -1,10 +1,10 @@
 // What a route of the automation is: what it asks, and how it answers.
 
-import type { Automation } from '../../../actors/automation/automation.ts';
+import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { Heartbeat } from '../mcp/heartbeat.ts';
 
-export interface ApiHost extends Pick<Automation, 'operator' | 'runs' | 'approvals'> {
+export interface ApiHost extends Pick<RunningAutomation, 'operator' | 'runs' | 'approvals'> {
   /** Keeps streams alive. */
   readonly heartbeat: Heartbeat;
   readonly isDraining: boolean;

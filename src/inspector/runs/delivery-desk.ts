@@ -3,8 +3,8 @@
 //
 // DD1  what came from outside (ids apart, by which they are asked for) is redacted and cut before it leaves; that it was cut is told.
 
-import type { Automation } from '../../../actors/automation/automation.ts';
 import { deliveryFilter } from '../../../actors/automation/operator/delivery-query.ts';
+import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import { deliveryDetails } from '../../http/api/automation-records.ts';
@@ -19,10 +19,10 @@ const MAX_TEXT = 20_000;
 type Whole = Parameters<typeof deliveryDetails>[0];
 
 export class DeliveryDesk {
-  readonly #automation: Automation;
+  readonly #automation: RunningAutomation;
   readonly #redactor: Redactor;
 
-  constructor(automation: Automation, redactor: Redactor) {
+  constructor(automation: RunningAutomation, redactor: Redactor) {
     this.#automation = automation;
     this.#redactor = redactor;
   }

@@ -5,7 +5,7 @@
 
 import type { AgentCounts } from '../../../actors/agents/runs/agent-counters.ts';
 import { runFilter, stepsQuery } from '../../../actors/agents/runs/run-query.ts';
-import type { Automation } from '../../../actors/automation/automation.ts';
+import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import { NotFoundError, OverloadedError } from '../../../actors/base/errors/errors.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import type { Principal } from '../../../actors/identity/principal.ts';
@@ -24,12 +24,12 @@ const MAX_RUNS = 200;
 
 export class RunDesk {
   readonly #gateway: Gateway;
-  readonly #automation: Automation;
+  readonly #automation: RunningAutomation;
   readonly #approvals: ApprovalDesk;
   readonly #deliveries: DeliveryDesk;
   readonly #viewers = new Set<RunViewer>();
 
-  constructor(gateway: Gateway, automation: Automation) {
+  constructor(gateway: Gateway, automation: RunningAutomation) {
     this.#gateway = gateway;
     this.#automation = automation;
     this.#approvals = new ApprovalDesk(automation.approvals, gateway.redactor);

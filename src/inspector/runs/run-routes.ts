@@ -1,7 +1,7 @@
 // The addresses of runs, deliveries, approvals, agents and flows under /inspector. What answers them (run-desk.ts) is loaded when one is asked for: a gateway without
 // triggers has none of it in memory.
 
-import type { Automation } from '../../../actors/automation/automation.ts';
+import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import type { Principal } from '../../../actors/identity/principal.ts';
 import type { BodyHandler, HttpStream } from '../../http/listener/seam.ts';
@@ -14,11 +14,11 @@ const heads: ReadonlySet<string> = new Set(['runs', 'deliveries', 'approvals', '
 
 export class RunRoutes {
   readonly #gateway: Gateway;
-  readonly #automation: Automation | undefined;
+  readonly #automation: RunningAutomation | undefined;
   #desk: Promise<RunDesk | undefined> | undefined;
 
   /** `automation` where there are triggers. */
-  constructor(gateway: Gateway, automation: Automation | undefined) {
+  constructor(gateway: Gateway, automation: RunningAutomation | undefined) {
     this.#gateway = gateway;
     this.#automation = automation;
   }

@@ -2,11 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ToolBox } from '../../../actors/agents/model-agent/tool-box.ts';
+import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import { silentLog } from '../../../actors/base/errors/log.ts';
 import { Gateway } from '../../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
-import { type Automated, automateFolders } from '../../../src/automate.ts';
+import { automateFolders } from '../../../src/automate.ts';
 import { ConfigurationFiles } from '../../../src/configuration-files.ts';
 import { agent, SECRET, trigger, writeResources } from '../../fixtures/automation/automation.ts';
 import { isAlive, until } from '../../fixtures/clients/raw-session.ts';
@@ -16,7 +17,7 @@ import { MemoryStore } from '../../fixtures/store/memory-store.ts';
 
 const folder = temporaryFolder();
 let gateway: Gateway;
-let automation: Automated['automation'];
+let automation: RunningAutomation;
 let reload: () => Promise<void>;
 
 /** Triggers and an agent whose server says `word` at each start. */
@@ -52,9 +53,9 @@ beforeAll(async () => {
     gateway,
     new ConfigurationFiles({ ...loaded, environment: {} }, async () => loaded),
   );
-  automation = made.automation;
   reload = () => made.reload(loaded, async () => {});
-  await gateway.start([automation]);
+  await gateway.start([made.automation]);
+  automation = await made.automation.running;
 });
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 // What the inspector shows of a delivery, as far as it decides something by itself: what is struck out, and what is cut.
 
 import { expect, test } from 'vitest';
-import type { Automation } from '../../../actors/automation/automation.ts';
+import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
 import { DeliveryDesk } from '../../../src/inspector/runs/delivery-desk.ts';
 
@@ -19,7 +19,7 @@ function deskWith(body: Buffer) {
     operator: { delivery: async () => delivery, deliveryPage: async () => ({ deliveries: [delivery] }) },
     store: { run: async () => undefined },
   };
-  return new DeliveryDesk(automation as unknown as Automation, new Redactor([SECRET]));
+  return new DeliveryDesk(automation as unknown as RunningAutomation, new Redactor([SECRET]));
 }
 
 test('DD1: what came from outside is redacted wherever it stands, but in the id', async () => {

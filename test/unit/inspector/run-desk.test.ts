@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from 'vitest';
 import { RunFeed } from '../../../actors/agents/runs/run-feed.ts';
-import type { Automation } from '../../../actors/automation/automation.ts';
+import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import { NotFoundError, OverloadedError } from '../../../actors/base/errors/errors.ts';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
@@ -33,7 +33,7 @@ function desk() {
   }));
   return {
     ...{ feed, begin },
-    desk: new RunDesk(gateway as unknown as Gateway, automation as unknown as Automation),
+    desk: new RunDesk(gateway as unknown as Gateway, automation as unknown as RunningAutomation),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createActor, createMachine } from 'xstate';
-import type { Automation } from '../../../actors/automation/automation.ts';
+import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
@@ -76,7 +76,10 @@ function automationOf(names: readonly string[], counts: () => Promise<DeliveryCo
   const operator = { triggers: () => triggers, counts };
   const statsByParent = () => ({ conversations: [line], outbox: [line, line], runs: [line] });
   const dispatcher = { stats: () => ({ conversations: line, 'outbox/repohost': line }), statsByParent };
-  return { triggers, figures: new AutomationFigures({ operator, dispatcher } as unknown as Automation) };
+  return {
+    triggers,
+    figures: new AutomationFigures({ operator, dispatcher } as unknown as RunningAutomation),
+  };
 }
 
 describe('those who watch', () => {

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { RunFeed } from '../../../../actors/agents/runs/run-feed.ts';
-import type { Automation } from '../../../../actors/automation/automation.ts';
+import type { RunningAutomation } from '../../../../actors/automation/running-automation.ts';
 import type { DeliveryCounts } from '../../../../actors/store/delivery.ts';
 import { agentTarget } from '../../../../config/resources/triggers/target.ts';
 import { AutomationFigures } from '../../../../src/http/api/automation-figures.ts';
@@ -34,7 +34,7 @@ function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
   feed.begin('r2', agentTarget('oncall')).failed();
   attempt.end();
   const targets = { loaded: { agents: [{ name: 'oncall' }], fleets: [{ name: 'oncall' }], flows: [] } };
-  return new AutomationFigures({ operator, dispatcher, targets, feed } as unknown as Automation);
+  return new AutomationFigures({ operator, dispatcher, targets, feed } as unknown as RunningAutomation);
 }
 
 beforeEach(() => {

@@ -69,11 +69,15 @@ test('whoever decides, and whatever happens meanwhile, there is one outcome, onc
             handler: () => askingHandler({ ...pay, who }),
           });
         let chat = start();
-        const operator = new OperatorApprovals(() => ({
-          store: life.store,
-          approvals: chat.approvals,
+        const operator = new OperatorApprovals({
+          get store() {
+            return life.store;
+          },
+          get approvals() {
+            return chat.approvals;
+          },
           gateway: { redactor: new Redactor([]) },
-        }));
+        });
         await chat.say('a:1', { user: 'ada', isAwaited: false });
         const [asked] = await chat.asked('a:1');
         if (asked === undefined) throw new Error('nothing was asked');

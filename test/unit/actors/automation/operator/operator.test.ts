@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Automation } from '../../../../../actors/automation/automation.ts';
 import { Operator } from '../../../../../actors/automation/operator/operator.ts';
+import type { RunningAutomation } from '../../../../../actors/automation/running-automation.ts';
 import { Pauses } from '../../../../../actors/automation/triggers/pauses.ts';
 import { TriggerCounters } from '../../../../../actors/automation/triggers/trigger-counters.ts';
 import { UnavailableError } from '../../../../../actors/base/errors/errors.ts';
@@ -60,7 +60,7 @@ test('a run that would wait where too many wait is refused before anything is ac
         settled: (trigger: string, id: string, ms: number) => deliveryWaits.wait(trigger, id, ms),
       } as Dispatcher,
     }),
-  } as unknown as Automation);
+  } as unknown as RunningAutomation);
   const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 1 };
   await expect(operator.run('deploy', run, '')).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -75,7 +75,7 @@ test('a run that the store refuses keeps no place among those who wait', async (
     triggers: { get: () => manual },
     adapterOf: () => manualAdapter,
     deliveries: localDeliveryControl({ ...parts, store, dispatcher }),
-  } as unknown as Automation);
+  } as unknown as RunningAutomation);
   const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 60 };
   const append = store.append.bind(store);
   store.append = () => Promise.reject(new UnavailableError('the store is full', 5));
@@ -91,7 +91,7 @@ test('whoever waits for a delivery hears that an operator has discarded it (AT3)
   const operator = new Operator({
     store,
     deliveries: localDeliveryControl({ ...parts, store, dispatcher }),
-  } as unknown as Automation);
+  } as unknown as RunningAutomation);
   const settled = dispatcher.settled('t', 'a1', 60_000);
   await store.append([newEvent('elsewhere/a', 'a1')]);
   expect(await operator.discard('a1')).toMatchObject({ state: 'ignored' });
@@ -151,7 +151,7 @@ test('what a paused trigger holds can be let go when the trigger is gone; one th
   const operator = new Operator({
     triggers,
     deliveries: localDeliveryControl({ ...parts, store, pauses, dispatcher: {} as Dispatcher }),
-  } as unknown as Automation);
+  } as unknown as RunningAutomation);
   expect(await operator.resume('gone')).toBeUndefined();
   expect([pauses.has('gone'), await store.keys('paused')]).toEqual([false, []]);
   await expect(operator.resume('gone')).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
@@ -171,7 +171,7 @@ test('what a trigger failed by is told without secrets', () => {
       dispatcher: {} as Dispatcher,
     }),
     gateway: { redactor: new Redactor(['hunter2-hunter2']) },
-  } as unknown as Automation);
+  } as unknown as RunningAutomation);
   expect(operator.trigger('deploy')).toMatchObject({
     state: 'failed',
     lastError: 'refused: [redacted]',

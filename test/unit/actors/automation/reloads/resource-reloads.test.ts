@@ -21,7 +21,7 @@ test('a folder change during a reload is read after the rest of the reload is ap
     return resources;
   };
   const reloads = new ResourceReloads({
-    log: () => silentLog,
+    log: silentLog,
     load: () => step('read a change'),
     current: () => resources,
     apply: () => {

@@ -21,7 +21,7 @@ function bench() {
   const account = new FakeAccount();
   const { registry: connections } = openConnections();
   const triggers = new TriggerRegistry({
-    log: () => silentLog,
+    log: silentLog,
     supervisor: () => supervisor,
     open: async (trigger, observer) => {
       const use = { platform: 'botmessenger', account: '42', trigger, connector: account.connector() };

@@ -1,0 +1,38 @@
+// The triggers, agents, fleets and flows in use, replaced as a whole by each reload. They are known before the automation runs.
+
+import { resourcesPrint } from '../../config/config-hash.ts';
+import { type CallGuard, findCallGuard } from '../../config/resources/call-guards.ts';
+import type { LoadedResources } from '../../config/resources/load-resources.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+
+type Host = Pick<Gateway, 'redactor' | 'configHash'>;
+
+export class ResourcesInUse {
+  readonly #host: Host;
+  #current: LoadedResources;
+  #callGuard: CallGuard | undefined;
+
+  constructor(resources: LoadedResources, host: Host) {
+    this.#host = host;
+    this.#current = resources;
+    this.replace(resources);
+  }
+
+  get current(): LoadedResources {
+    return this.#current;
+  }
+
+  /** First guard in the resources, if any. */
+  get callGuard(): CallGuard | undefined {
+    return this.#callGuard;
+  }
+
+  /** Puts the resources into use, and their credentials into the redactor before anything could show them (A9). */
+  replace(resources: LoadedResources): void {
+    const { redactor, configHash } = this.#host;
+    redactor.add(...resources.secrets);
+    this.#current = resources;
+    this.#callGuard = findCallGuard(resources);
+    configHash.use({ resources: resourcesPrint(resources.prints) });
+  }
+}

@@ -1,0 +1,282 @@
+// The running automation: store, open triggers with their connections, targets, and the dispatcher with its kinds of work.
+//
+// AU1  a reload changes only what differs; with an error in a resource nothing changes.
+
+import { formatProblem } from '../../config/reader/problem.ts';
+import type { LoadedResources } from '../../config/resources/load-resources.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
+import { supervisorMachine } from '../../machines/supervisor.ts';
+import { type ApprovalPlaces, Approvals } from '../agents/approvals/approvals.ts';
+import { OperatorApprovals } from '../agents/approvals/operator-approvals.ts';
+import { RunFeed } from '../agents/runs/run-feed.ts';
+import { Runs } from '../agents/runs/runs.ts';
+import { guarded } from '../base/supervision/guarded.ts';
+import { drainSupervisor } from '../base/supervision/supervision.ts';
+import { type DeliveryControl, localDeliveryControl } from '../events/inbox/delivery-control.ts';
+import { Dispatcher } from '../events/inbox/dispatcher.ts';
+import { type CircuitStatus, Circuits } from '../events/outbox/circuits.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import type { RootRef } from '../gateway/life.ts';
+import { InProcessClient } from '../mcp/clients/in-process-client.ts';
+import { type Adapter, accountOf, type OpenTrigger } from '../platforms/adapter.ts';
+import { type Adapters, makeAdapters } from '../platforms/adapters.ts';
+import { LocalLease } from '../platforms/connections/connection-lease.ts';
+import { CONNECTIONS, ConnectionRegistry } from '../platforms/connections/connection-registry.ts';
+import type { Store } from '../store/store.ts';
+import { approvalPlaces } from './approval-places.ts';
+import type { AutomationOptions } from './automation.ts';
+import type { ClusterSide, ClusterSideOptions } from './cluster-side.ts';
+import type { Routing } from './conversations/routing.ts';
+import type { HandlerServices } from './conversations/run-context.ts';
+import { Operator } from './operator/operator.ts';
+import { FolderWatch } from './reloads/folder-watch.ts';
+import { newWarnings } from './reloads/new-warnings.ts';
+import { ResourceReloads } from './reloads/resource-reloads.ts';
+import type { ResourcesInUse } from './resources-in-use.ts';
+import { StoreSweep } from './store-sweep.ts';
+import { TargetRegistry } from './target-registry.ts';
+import type { Pauses } from './triggers/pauses.ts';
+import { type ConnectionObserver, sourceHost } from './triggers/source-host.ts';
+import { TriggerCounters } from './triggers/trigger-counters.ts';
+import { TRIGGERS, type TriggerDifference, TriggerRegistry } from './triggers/trigger-registry.ts';
+import { WebhookListeners } from './triggers/webhook-listeners.ts';
+import type { OutboxRouting } from './works/outbox-work.ts';
+import { workKinds } from './works/work-kinds.ts';
+import { Works } from './works/works.ts';
+
+export interface RunningAutomationOptions extends Omit<AutomationOptions, 'resources'> {
+  readonly root: RootRef;
+  readonly store: Store;
+  /** Loaded from the store. */
+  readonly pauses: Pauses;
+  readonly resources: ResourcesInUse;
+  /** Undefined without a shared store. */
+  readonly makeClusterSide: ((options: ClusterSideOptions) => ClusterSide) | undefined;
+}
+
+const DAY_MS = 86_400_000;
+/**
+ * Where the membership of a node holds what it has claimed, the time of a claim matters for those alone of which the answer was lost:
+ * their events wait for it.
+ */
+const SHARED_CLAIM = { leaseMs: 10_000, renewMs: 3_000 };
+/** Of the grace of a drain: for the store to close. */
+const CLOSE_MS = 500;
+
+export class RunningAutomation {
+  readonly gateway: Gateway;
+  readonly store: Store;
+  readonly listeners: WebhookListeners;
+  readonly feed = new RunFeed();
+  readonly triggers: TriggerRegistry;
+  readonly targets: TargetRegistry;
+  readonly deliveries: DeliveryControl;
+  readonly dispatcher: Dispatcher;
+  readonly operator: Operator;
+  readonly runs: Runs;
+  readonly approvals: OperatorApprovals;
+  readonly #resources: ResourcesInUse;
+  readonly #adapters: Adapters;
+  readonly #connections: ConnectionRegistry;
+  readonly #circuits: Circuits;
+  readonly #works: Works;
+  readonly #clusterSide: ClusterSide | undefined;
+  readonly #sweep: StoreSweep;
+  readonly #reloads: ResourceReloads;
+  readonly #watches: readonly FolderWatch[];
+
+  constructor(options: RunningAutomationOptions) {
+    const { gateway, root, store, pauses, resources, watched, makeClusterSide } = options;
+    const { config, log, redactor, life } = gateway;
+    const redact = (text: string) => redactor.redact(text);
+    this.gateway = gateway;
+    this.store = store;
+    this.#resources = resources;
+    this.listeners = new WebhookListeners(options.openListener);
+    this.targets = new TargetRegistry(options, gateway);
+    this.triggers = new TriggerRegistry({
+      log,
+      open: (trigger, observer) => this.#open(trigger, observer),
+      supervisor: () => life.find(TRIGGERS),
+    });
+    const maxBodyBytes = config.limits.body_bytes;
+    this.#adapters = makeAdapters({ maxBodyBytes });
+    const counters = new TriggerCounters();
+    this.#clusterSide = makeClusterSide?.({
+      ...{ store, log, pauses, redact },
+      instance: gateway.cluster?.instance,
+      counters: { triggers: counters, targets: this.feed.counters },
+      mark: (name, isPaused) => this.triggers.mark(name, isPaused),
+      cancel: (id, note) => this.dispatcher.cancel(id, note),
+      platforms: () => this.#platforms(),
+    });
+    const nodes = this.#clusterSide?.nodes;
+    this.#connections = new ConnectionRegistry({
+      log,
+      supervisor: () => life.find(CONNECTIONS),
+      lease: nodes?.lease ?? new LocalLease(),
+    });
+    const { platforms } = this.#adapters;
+    this.#circuits = new Circuits({ log });
+    const places = approvalPlaces(this.#adapters, this.triggers, this.targets);
+    const services = { log, redact, tools: new InProcessClient(gateway) };
+    const kinds = workKinds({
+      ...{ store, platforms, circuits: this.#circuits, concurrency: config.deliveries.concurrency },
+      routing: this.#routing(places, services),
+      ...(nodes === undefined ? {} : { gateOf: nodes.gateOf }),
+    });
+    this.#works = new Works({ store, kinds, maxBodyBytes });
+    const { queues } = this.#works;
+    const shared = store.cluster === undefined ? {} : SHARED_CLAIM;
+    const dispatcher = new Dispatcher({ store, log, redact, queues, listener: this.feed, ...shared });
+    this.dispatcher = dispatcher;
+    const { cancels } = nodes ?? {};
+    this.deliveries = localDeliveryControl({ store, dispatcher, pauses, counters, cancels, redact });
+    this.operator = new Operator(this);
+    this.runs = new Runs(this);
+    const approvals = new Approvals({ store, places, ...services });
+    this.approvals = new OperatorApprovals({ store, gateway, approvals });
+    this.#reloads = new ResourceReloads({
+      log,
+      load: options.load,
+      current: () => resources.current,
+      apply: (next) => this.#apply(next),
+    });
+    const logic = guarded(supervisorMachine);
+    life.spawn(CONNECTIONS, logic, this.#connections.supervisorInput());
+    life.spawn(TRIGGERS, logic, this.triggers.supervisorInput());
+    for (const problem of resources.current.problems) log.warn({}, formatProblem(problem));
+    this.#use(resources.current);
+    this.dispatcher.start(root);
+    nodes?.begin();
+    this.#sweep = new StoreSweep({
+      ...{ store, log, keepMs: this.keepMs, adapters: this.#adapters.all },
+      typeOf: (name) => this.triggers.get(name)?.type,
+    });
+    this.#watches = watched.map((folder) => new FolderWatch(folder, () => void this.#reloads.onChanged()));
+  }
+
+  /** How long records of what has ended are kept. */
+  get keepMs(): number {
+    return this.gateway.config.deliveries.retention_days * DAY_MS;
+  }
+
+  adapterOf(trigger: Trigger): Adapter {
+    return this.#adapters.ofType(trigger.type);
+  }
+
+  /** Of the account that its answers are sent under; undefined while that is closed, or where it has none. */
+  circuitOf(trigger: Trigger): CircuitStatus | undefined {
+    const adapter = this.adapterOf(trigger);
+    if (adapter.outbound === undefined) return undefined;
+    const { platform, account } = accountOf(adapter, trigger);
+    return this.#circuits.status(`${platform}/${account}`);
+  }
+
+  /** Marks the paused triggers: on a full disk they were opened before the store was read. */
+  markPaused(): void {
+    for (const { name } of this.triggers.all())
+      if (this.deliveries.isPaused(name)) this.triggers.mark(name, true);
+  }
+
+  async drain(graceMs: number): Promise<void> {
+    const endsAt = performance.now() + graceMs - CLOSE_MS;
+    const { life } = this.gateway;
+    this.#sweep.end();
+    this.#clusterSide?.close();
+    for (const watch of this.#watches) watch.close();
+    this.endWaits();
+    await drainSupervisor(life.find(TRIGGERS));
+    await drainSupervisor(life.find(CONNECTIONS));
+    await this.listeners.end();
+    this.#works.close();
+    await this.dispatcher.drain(Math.max(0, endsAt - performance.now()));
+    await this.#clusterSide?.end();
+    this.targets.close();
+  }
+
+  /** Requests that wait for the end of an event are answered now: it is accepted, and they would only be cut off. */
+  endWaits(): void {
+    this.feed.close();
+    this.deliveries.endWaits();
+  }
+
+  /**
+   * Applies what differs in the files that `load` reads, and returns the result of `applyRest`. Throws ConfigError, and then
+   * nothing has changed.
+   */
+  reload<T>(
+    load: () => Promise<LoadedResources>,
+    applyRest: (difference: TriggerDifference) => Promise<T>,
+  ): Promise<T> {
+    return this.#reloads.reload(load, applyRest);
+  }
+
+  #apply(next: LoadedResources): TriggerDifference {
+    const { log } = this.gateway;
+    const { problems } = this.#resources.current;
+    this.#resources.replace(next);
+    for (const problem of newWarnings(problems, next.problems)) log.warn({}, formatProblem(problem));
+    const difference = this.#use(next);
+    log.info({ ...difference }, 'triggers reloaded');
+    return difference;
+  }
+
+  #use(resources: LoadedResources): TriggerDifference {
+    this.targets.use(resources);
+    const difference = this.triggers.apply(resources.triggers, (name) => this.deliveries.isPaused(name));
+    this.#works.judgeAnew();
+    this.#clusterSide?.nodes.changed();
+    return difference;
+  }
+
+  #routing(places: ApprovalPlaces, services: HandlerServices): Routing & OutboxRouting {
+    const { triggers, feed, targets } = this;
+    return {
+      ...{ ...places, feed, services },
+      isPaused: (name) => this.deliveries.isPaused(name),
+      onHeld: (name) => void this.#onHeld(name),
+      handlerOf: (target) => targets.handlerOf(target),
+      attemptSecondsOf: (target) => targets.triggerOf(target)?.timeout_seconds,
+      loaded: () => targets.loaded,
+      stop: (id, note) => this.#stop(id, note),
+      discard: (id, note) => this.deliveries.discard(id, note),
+      count: (trigger, kind) => this.deliveries.count(trigger, kind),
+      get longestTimeoutMs() {
+        return Math.max(triggers.longestTimeoutMs, targets.longestTimeoutMs);
+      },
+    };
+  }
+
+  async #stop(id: string, note: string): Promise<boolean> {
+    return (await this.deliveries.cancel(id, note)) || this.deliveries.discard(id, note);
+  }
+
+  async #onHeld(trigger: string): Promise<void> {
+    try {
+      await this.deliveries.releaseHeld(trigger);
+    } catch (error) {
+      const reason = (error as Error).message;
+      this.gateway.log.error(
+        { trigger, reason },
+        'what a trigger holds could not be let go; resume it again',
+      );
+    }
+  }
+
+  #open(trigger: Trigger, observer: ConnectionObserver): Promise<OpenTrigger> {
+    const { store, deliveries, listeners, gateway } = this;
+    const connections = this.#connections;
+    const adapter = this.adapterOf(trigger);
+    const services = { store, deliveries, listeners, connections, log: gateway.log };
+    const host = sourceHost(services, observer, () => accountOf(adapter, trigger));
+    return adapter.open(trigger, host);
+  }
+
+  /** Platforms of the enabled triggers. */
+  #platforms(): ReadonlySet<string> {
+    const used = this.triggers.all().filter(({ enabled }) => enabled);
+    return new Set(used.map(({ type }) => platformOf(type)));
+  }
+}
