@@ -116,7 +116,7 @@ describe('the rooms', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('let the page of the inspector see nothing of the server but the types of what is sent, and what is known of clients', () => {
+  test('let the page of the inspector import only the wire types, the known clients and the check of values by a schema', () => {
     const page = everyImport.filter(({ file }) => file.startsWith('src/inspector/page/'));
     expect(page.length).toBeGreaterThan(20);
     const wrong = page.filter(({ file, from, isTypeOnly }) => {
@@ -124,7 +124,7 @@ describe('the rooms', () => {
       if (target.startsWith('src/inspector/page/')) return false;
       return (
         !(isTypeOnly && /^src\/inspector\/wire\//.test(target)) &&
-        !/^config\/clients\/[\w-]+\.ts$/.test(target) &&
+        !/^config\/(clients|value-schema)\/[\w-]+\.ts$/.test(target) &&
         !/^(preact(\/hooks)?|@dagrejs\/dagre)$/.test(from)
       );
     });

@@ -1,8 +1,8 @@
 // An answer by a schema: read as JSON, and held against the schema here, whatever its provider promises.
 
 import { compilePattern, type Pattern } from '../../../config/resources/fields/patterns.ts';
+import { checkValue } from '../../../config/value-schema/check-value.ts';
 import { isNestedTooDeeply, MAX_LEVELS } from '../../../machines/agent-run/nested-levels.ts';
-import { misfit } from '../../../machines/agent-run/output-schema.ts';
 import type { ReadAnswer } from '../../../machines/agent-run/plan.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -22,8 +22,10 @@ export function answerReader(schema: Schema | undefined): ReadAnswer {
       return { misfit: `it is no JSON: ${(error as Error).message}` };
     }
     if (isNestedTooDeeply(data)) return { misfit: `it is nested more than ${MAX_LEVELS} levels deep` };
-    const wrong = misfit(schema, data, finds);
-    return wrong === undefined ? { data } : { misfit: wrong };
+    const [wrong] = schema === undefined ? [] : checkValue(schema, data, finds).findings;
+    if (wrong === undefined) return { data };
+    const at = wrong.path.join('.').slice(0, 200);
+    return { misfit: `${at === '' ? 'it' : at} ${wrong.text}` };
   };
 }
 

@@ -4,13 +4,13 @@
 // CLV1  whatever a value, there are words that are read as that value again (value-words.ts writes them).
 // CLV2  all that is wrong is told at once, with what there is instead.
 
+import { isSame, type JsonSchema } from '../../../config/value-schema/schema-parts.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import {
   type Field,
   type FieldType,
   fieldsOf,
   itemField,
-  type JsonSchema,
   objectPart,
   resolved,
   takesOthers,
@@ -231,20 +231,6 @@ function missingText(field: Field, root: JsonSchema, path: string): string {
 /** A value as it is typed: text without quotes. */
 export function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** Whether two values are the same JSON. */
-export function isSame(one: unknown, other: unknown): boolean {
-  if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null)
-    return Object.is(one, other) || (one === 0 && other === 0);
-  if (Array.isArray(one) !== Array.isArray(other)) return false;
-  const keys = Object.keys(one);
-  return (
-    keys.length === Object.keys(other).length &&
-    keys.every(
-      (key) => Object.hasOwn(other, key) && isSame((one as Arguments)[key], (other as Arguments)[key]),
-    )
-  );
 }
 
 function parsedJson(text: string): { value: unknown } | undefined {

@@ -11,8 +11,8 @@ import {
   McpError,
   ResultSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import type { JsonSchema } from '../../../config/value-schema/schema-parts.ts';
 import { type ApiClient, ApiProblem } from '../api/api-client.ts';
-import type { JsonSchema } from './schema-fields.ts';
 
 export interface Progress {
   readonly progress: number;

@@ -1,7 +1,11 @@
 // The fields of an object as its JSON Schema has them: what a person must know to write a value of each. Of a schema only that is
 // read; whether a value is good is for the server to say.
 
-export type JsonSchema = Readonly<Record<string, unknown>>;
+import {
+  isObject,
+  type JsonSchema,
+  resolved as replaced,
+} from '../../../config/value-schema/schema-parts.ts';
 
 export type FieldType = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object' | 'null';
 
@@ -18,9 +22,6 @@ export interface Field {
   /** With references and combinations of one replaced. */
   readonly schema: JsonSchema;
 }
-
-/** References may lead in a circle. */
-const MAX_STEPS = 16;
 
 const typeNames: readonly string[] = ['string', 'integer', 'number', 'boolean', 'array', 'object', 'null'];
 
@@ -74,33 +75,13 @@ export function typeText(field: Field, root: JsonSchema): string {
     .join(' or ');
 }
 
-/** `schema` itself, or what it refers to. */
+/** Returns the schema with its references replaced. */
 export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
-  let current = schema;
-  for (let step = 0; step < MAX_STEPS; step += 1) {
-    const { $ref, allOf, ...rest } = current;
-    const only = listOf(allOf);
-    if (typeof $ref === 'string') current = { ...referred($ref, root), ...rest };
-    else if (only.length === 1) current = { ...recordOf(only[0]), ...rest };
-    else return current;
-  }
-  return {};
+  return replaced(root, schema) ?? { ...schema, $ref: undefined };
 }
 
 export function recordOf(value: unknown): JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonSchema) : {};
-}
-
-/** `#/$defs/Name`; nothing is fetched. */
-function referred(reference: string, root: JsonSchema): JsonSchema {
-  if (!reference.startsWith('#')) return {};
-  let value: unknown = root;
-  for (const part of reference.slice(1).split('/').filter(Boolean)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    const record = recordOf(value);
-    value = Object.hasOwn(record, name) ? record[name] : undefined;
-  }
-  return recordOf(value);
+  return isObject(value) ? value : {};
 }
 
 function alternatives(schema: JsonSchema, root: JsonSchema): JsonSchema[] {

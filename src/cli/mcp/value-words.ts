@@ -1,8 +1,9 @@
 // Values as the words of a command line that call-values.ts reads, and an example of a call made from a schema alone.
 
+import { isSame, type JsonSchema } from '../../../config/value-schema/schema-parts.ts';
 import { shellWord } from '../views/shell-word.ts';
-import { type Arguments, isSame, readArguments, shown } from './call-values.ts';
-import { type Field, fieldsOf, itemField, type JsonSchema, objectPart, recordOf } from './schema-fields.ts';
+import { type Arguments, readArguments, shown } from './call-values.ts';
+import { type Field, fieldsOf, itemField, objectPart, recordOf } from './schema-fields.ts';
 
 /** Deeper than any form; a schema may contain itself. */
 const MAX_DEPTH = 4;

@@ -1,7 +1,7 @@
 // What a server gives, for people: the result of a tool, the contents of a resource, the messages of a prompt. Text is printed as text;
 // of pictures, sounds and bytes their type and size are said, and they can be saved.
 
-import { isSame } from '../mcp/call-values.ts';
+import { isSame } from '../../../config/value-schema/schema-parts.ts';
 import { recordOf } from '../mcp/schema-fields.ts';
 import { jsonForTerminal, printable, printableLines } from './terminal-text.ts';
 

@@ -1,15 +1,8 @@
 // What servers offer, for people: tools, resources and prompts as lists with a line each, and one tool or prompt in detail.
 
+import type { JsonSchema } from '../../../config/value-schema/schema-parts.ts';
 import { shown } from '../mcp/call-values.ts';
-import {
-  type Field,
-  fieldsOf,
-  itemField,
-  type JsonSchema,
-  objectPart,
-  recordOf,
-  typeText,
-} from '../mcp/schema-fields.ts';
+import { type Field, fieldsOf, itemField, objectPart, recordOf, typeText } from '../mcp/schema-fields.ts';
 import { exampleWords } from '../mcp/value-words.ts';
 import { counted } from './figures.ts';
 import type { Paint } from './paint.ts';

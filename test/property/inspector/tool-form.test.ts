@@ -3,9 +3,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { checkValue } from '../../../config/value-schema/check-value.ts';
 import { type Draft, type Field, fieldsOf, keyOf } from '../../../src/inspector/page/tools/fields.ts';
 import { jsonOf, readForm, readJson } from '../../../src/inspector/page/tools/read-form.ts';
-import { checkValue } from '../../../src/inspector/page/tools/schema-check.ts';
 
 const ajv = new Ajv2020({
   strict: false,

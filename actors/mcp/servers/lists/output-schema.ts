@@ -4,12 +4,10 @@
 //
 // The time is linear in the size of the schema: each part is visited once, and patterns are not applied.
 
-type Schema = Readonly<Record<string, unknown>>;
+import { isObject, type JsonSchema, referenced } from '../../../../config/value-schema/schema-parts.ts';
+
 /** Returns true for a valid keyword value; `visit` checks a subschema. */
 type Keyword = (value: unknown, visit: (schema: unknown) => boolean) => boolean;
-
-const isObject = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isNumber: Keyword = (value) => typeof value === 'number';
 const isFlag: Keyword = (value) => typeof value === 'boolean';
@@ -36,7 +34,7 @@ const isPattern: Keyword = (value) => {
 };
 
 const arePatterns: Keyword = (value, visit) =>
-  isRecord(value, visit) && Object.keys(value as Schema).every((pattern) => isPattern(pattern, visit));
+  isRecord(value, visit) && Object.keys(value as JsonSchema).every((pattern) => isPattern(pattern, visit));
 
 const keywords = new Map<string, Keyword>([
   ['type', isType],
@@ -90,33 +88,11 @@ export function isCompilable(root: unknown): boolean {
     seen.add(schema);
     if (schema.nullable !== undefined && schema.type === undefined) return false;
     return Object.entries(schema).every(([name, value]) => {
-      if (name === '$ref') return typeof value === 'string' && visit(targetOf(root, value));
+      if (name === '$ref') return typeof value === 'string' && visit(referenced(root, value));
       // A nested identifier changes the base of references.
       if (name === '$id') return schema === root && typeof value === 'string';
       return keywords.get(name)?.(value, visit) ?? true;
     });
   };
   return visit(root);
-}
-
-/** Resolves a local reference; returns undefined for other references. */
-function targetOf(root: unknown, reference: string): unknown {
-  if (reference === '#') return root;
-  if (!reference.startsWith('#/')) return undefined;
-  let found = root;
-  for (const step of reference.slice(2).split('/')) {
-    const key = decoded(step)?.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (key === undefined || typeof found !== 'object' || found === null || !Object.hasOwn(found, key))
-      return undefined;
-    found = (found as Schema)[key];
-  }
-  return found;
-}
-
-function decoded(step: string): string | undefined {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,7 +2,13 @@
 //
 // FLD1 (A8)  MAX_FIELDS fields and MAX_DEPTH levels; what is beyond is one field of JSON.
 
-import { isObject, type Members, own, type PlainSchema, plainSchema } from './schema.ts';
+import {
+  isObject,
+  type JsonSchema,
+  own,
+  type PlainSchema,
+  plainSchema,
+} from '../../../../config/value-schema/schema-parts.ts';
 
 const MAX_FIELDS = 200;
 const MAX_DEPTH = 4;
@@ -68,7 +74,15 @@ export function fieldsOf(schema: unknown): readonly Field[] | undefined {
 }
 
 /** Whether its members can be fields of their own. */
-function isPlainObject({ type, properties, anyOf, oneOf, allOf, enum: values, ...more }: Members): boolean {
+function isPlainObject({
+  type,
+  properties,
+  anyOf,
+  oneOf,
+  allOf,
+  enum: values,
+  ...more
+}: JsonSchema): boolean {
   const isOpen = properties === undefined && isObject(more.additionalProperties);
   if (isOpen || more.patternProperties !== undefined || Object.hasOwn(more, 'const')) return false;
   if (anyOf ?? oneOf ?? allOf ?? values) return false;
@@ -83,7 +97,7 @@ class FieldMaker {
     this.#root = root;
   }
 
-  members({ properties, required }: Members, path: Path, depth: number): Field[] {
+  members({ properties, required }: JsonSchema, path: Path, depth: number): Field[] {
     const needed = new Set(Array.isArray(required) ? required : []);
     const named = Object.entries(isObject(properties) ? properties : {});
     this.count += named.length;
@@ -142,7 +156,7 @@ class FieldMaker {
     }
   }
 
-  #lines(schema: Members, common: Common): Field | undefined {
+  #lines(schema: JsonSchema, common: Common): Field | undefined {
     const items = plainSchema(this.#root, schema.items);
     if (items === undefined || items.isNullable) return undefined;
     const of = simpleTypeOf(items.schema);
@@ -155,14 +169,14 @@ class FieldMaker {
   }
 }
 
-function jsonField(common: Common, schema: Members): Field {
+function jsonField(common: Common, schema: JsonSchema): Field {
   const given = Object.hasOwn(schema, 'default') ? JSON.stringify(schema.default, null, 2) : undefined;
   return { ...common, kind: 'json', given };
 }
 
 const simpleTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
 
-function simpleTypeOf(schema: Members): SimpleType | undefined {
+function simpleTypeOf(schema: JsonSchema): SimpleType | undefined {
   const { type, enum: values, anyOf, oneOf, allOf } = schema;
   if (anyOf ?? oneOf ?? allOf) return undefined;
   if (simpleTypes.has(type)) return type as SimpleType;
@@ -171,14 +185,14 @@ function simpleTypeOf(schema: Members): SimpleType | undefined {
 }
 
 /** The values of an argument that has only a few. */
-function choicesIn(schema: Members, isNullable: boolean): readonly Choice[] | undefined {
+function choicesIn(schema: JsonSchema, isNullable: boolean): readonly Choice[] | undefined {
   const titled = schema.oneOf ?? schema.anyOf;
   const all = Object.hasOwn(schema, 'const')
     ? [choice(schema.const)]
     : Array.isArray(schema.enum)
       ? schema.enum.map((value) => choice(value))
       : Array.isArray(titled) && schema.allOf === undefined && titled.every(isConst)
-        ? titled.map((each: Members) => choice(each.const, each.title))
+        ? titled.map((each: JsonSchema) => choice(each.const, each.title))
         : undefined;
   if (all === undefined || all.length === 0 || all.length > MAX_CHOICES) return undefined;
   if (all.some(({ value }) => typeof value === 'object' && value !== null)) return undefined;
@@ -207,7 +221,7 @@ const words: readonly (readonly [keyword: string, words: string])[] = [
   ['pattern', 'pattern'],
 ];
 
-function hintsIn(schema: Members): string[] {
+function hintsIn(schema: JsonSchema): string[] {
   const hints = words.flatMap(([keyword, said]) => {
     const value = own(schema, keyword);
     if (typeof value !== 'number' && typeof value !== 'string') return [];

@@ -1,7 +1,7 @@
 // What a form comes to: the arguments that are sent, or what is wrong, field by field. An argument for which nothing is given is left out.
 
+import { checkValue } from '../../../../config/value-schema/check-value.ts';
 import { type Drafts, type Field, keyOf, type LeafField, type LinesField, type Path } from './fields.ts';
-import { checkValue } from './schema-check.ts';
 
 export interface ReadForm {
   /** Undefined where something is wrong. */

@@ -447,7 +447,7 @@ describe('an agent with a model', () => {
     expect(await world.attempt()).toMatchObject({ text: '{"severity":"low"}', data: { severity: 'low' } });
     expect(world.asked[2]?.messages.at(-1)).toMatchObject({
       role: 'user',
-      text: expect.stringContaining('severity should be one of ["low","high"]'),
+      text: expect.stringContaining('severity must be one of "low", "high"'),
     });
   });
 });

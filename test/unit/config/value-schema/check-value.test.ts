@@ -2,7 +2,7 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { misfit } from '../../../../machines/agent-run/output-schema.ts';
+import { checkValue } from '../../../../config/value-schema/check-value.ts';
 
 const schemas: readonly object[] = [
   { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false },
@@ -41,7 +41,9 @@ const values: readonly unknown[] = [
 test.each(schemas.map((schema) => [JSON.stringify(schema), schema] as const))('%s', (_, schema) => {
   const validate = new Ajv2020({ strict: false }).compile(schema);
   const finds = (pattern: string, text: string) => new RegExp(pattern, 'u').test(text);
-  const fitting = values.filter((value) => misfit(schema, value, finds) === undefined);
+  const checked = values.map((value) => ({ value, ...checkValue(schema, value, finds) }));
+  expect(checked.flatMap(({ unchecked }) => unchecked)).toEqual([]);
+  const fitting = checked.filter(({ findings }) => findings.length === 0).map(({ value }) => value);
   expect(fitting).toEqual(values.filter((value) => validate(value)));
   expect(fitting.length).toBeGreaterThan(0);
   expect(fitting.length).toBeLessThan(values.length);

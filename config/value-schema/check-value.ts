@@ -1,0 +1,262 @@
+// Checks a value against a JSON Schema of unknown origin: arguments of a tool, answers to a form, answers of a model. It is an
+// interpreter, because a validator that compiles or runs expressions would run code and patterns of strangers.
+//
+// SCK1  each finding is an error by the schema; an error that is not found is one by a keyword listed as unchecked.
+// SCK2 (A8)  MAX_STEPS and MAX_DEPTH, whatever the schema and the value are; a check with patterns has neither, because its schemas
+// are bounded and were checked when they were loaded.
+
+import { canonical, isObject, isSame, type JsonSchema, own, referenced } from './schema-parts.ts';
+
+const MAX_STEPS = 20_000;
+const MAX_DEPTH = 64;
+const MAX_LISTED = 20;
+
+export interface Finding {
+  /** Names and positions from the outermost in. */
+  readonly path: readonly string[];
+  readonly text: string;
+}
+
+export interface Checked {
+  readonly findings: readonly Finding[];
+  /** Keywords, sorted. */
+  readonly unchecked: readonly string[];
+}
+
+/** Returns true if the text contains a match of the pattern, in bounded time. */
+export type FindPattern = (pattern: string, text: string) => boolean;
+
+/** Checks patterns only with `finds`. */
+export function checkValue(schema: unknown, value: unknown, finds?: FindPattern): Checked {
+  const check = new Check(schema, finds);
+  const findings = check.value(schema, value, [], 0);
+  return { findings, unchecked: [...check.unchecked].sort() };
+}
+
+const annotations: ReadonlySet<string> = new Set([
+  ...['$schema', '$comment', '$defs', 'definitions', 'title', 'description', 'default', 'examples'],
+  ...['example', 'deprecated', 'readOnly', 'writeOnly'],
+  ...['contentEncoding', 'contentMediaType', 'contentSchema'],
+]);
+
+type Path = readonly string[];
+
+class Check {
+  readonly unchecked = new Set<string>();
+  readonly #root: unknown;
+  readonly #finds: FindPattern | undefined;
+  #steps = 0;
+
+  constructor(root: unknown, finds: FindPattern | undefined) {
+    this.#root = root;
+    this.#finds = finds;
+  }
+
+  value(schema: unknown, value: unknown, path: Path, depth: number): Finding[] {
+    // A long text costs each keyword that looks at it.
+    this.#steps += 1 + (typeof value === 'string' ? value.length >> 10 : 0);
+    const isTooMuch = this.#steps > MAX_STEPS || depth > MAX_DEPTH;
+    if (isTooMuch && this.#finds === undefined) return this.#leave('what is nested');
+    if (schema === false) return [{ path, text: 'must be left out' }];
+    if (!isObject(schema)) return schema === true ? [] : this.#leave('a schema that is none');
+    if (typeof schema.$id === 'string' && schema !== this.#root) return this.#leave('$id');
+    const found: Finding[] = [];
+    for (const [keyword, wanted] of Object.entries(schema)) {
+      const rule = rules.get(keyword);
+      if (rule !== undefined) {
+        const more = rule({ check: this, schema, wanted, value, path, depth });
+        if (more === undefined) this.unchecked.add(keyword);
+        else found.push(...more);
+      } else if (!annotations.has(keyword) && keyword !== '$id' && !keyword.startsWith('x-'))
+        this.unchecked.add(keyword);
+    }
+    return found;
+  }
+
+  reference(ref: unknown, value: unknown, path: Path, depth: number): Finding[] | undefined {
+    const schema = referenced(this.#root, ref);
+    return schema === undefined ? undefined : this.value(schema, value, path, depth + 1);
+  }
+
+  /** Undefined without a way to search for patterns. */
+  isFound(pattern: string, text: string): boolean | undefined {
+    return this.#finds?.(pattern, text);
+  }
+
+  /** Whether a schema without a finding is known to fit. */
+  get isComplete(): boolean {
+    return this.#finds !== undefined;
+  }
+
+  #leave(what: string): Finding[] {
+    this.unchecked.add(what);
+    return [];
+  }
+}
+
+interface Case {
+  readonly check: Check;
+  readonly schema: JsonSchema;
+  /** Value of the keyword. */
+  readonly wanted: unknown;
+  readonly value: unknown;
+  readonly path: Path;
+  readonly depth: number;
+}
+
+/** Returns the errors by one keyword; undefined if it cannot check the keyword. */
+type Rule = (each: Case) => Finding[] | undefined;
+
+const names: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  null: 'null',
+};
+
+const typeOf = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+
+function isOfType(value: unknown, type: unknown): boolean {
+  return type === 'integer' ? Number.isInteger(value) : typeOf(value) === type;
+}
+
+/** A bound for the size of values of one type. */
+function bound(
+  type: string,
+  sizeOf: (value: never) => number,
+  isWithin: (size: number, bound: number) => boolean,
+  text: (bound: number) => string,
+): Rule {
+  return ({ wanted, value, path }) => {
+    if (typeof wanted !== 'number') return undefined;
+    if (typeOf(value) !== type || isWithin(sizeOf(value as never), wanted)) return [];
+    return [{ path, text: text(wanted) }];
+  };
+}
+
+const itself = (value: number) => value;
+const characters = (value: string) => [...value].length;
+const items = (value: readonly unknown[]) => value.length;
+const members = (value: object) => Object.keys(value).length;
+const least = (size: number, bound: number) => size >= bound;
+const most = (size: number, bound: number) => size <= bound;
+const more = (size: number, bound: number) => size > bound;
+const less = (size: number, bound: number) => size < bound;
+
+/** 0.3 is a multiple of 0.1, whatever binary fractions make of it. */
+function isMultiple(value: number, of: number): boolean {
+  const times = value / of;
+  return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times));
+}
+
+const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>(
+  Object.entries({
+    type: ({ wanted, value, path }) => {
+      const types = Array.isArray(wanted) ? wanted : [wanted];
+      if (!types.every((type) => typeof type === 'string' && Object.hasOwn(names, type))) return undefined;
+      if (types.some((type) => isOfType(value, type))) return [];
+      return [{ path, text: `must be ${types.map((type) => names[type]).join(' or ')}` }];
+    },
+    enum: ({ wanted, value, path }) => {
+      if (!Array.isArray(wanted)) return undefined;
+      if (wanted.some((each) => isSame(each, value))) return [];
+      const shown = wanted.slice(0, MAX_LISTED).map((each) => JSON.stringify(each).slice(0, 100));
+      return [{ path, text: `must be one of ${shown.join(', ')}${wanted.length > MAX_LISTED ? ' …' : ''}` }];
+    },
+    const: ({ wanted, value, path }) =>
+      isSame(wanted, value) ? [] : [{ path, text: `must be ${JSON.stringify(wanted).slice(0, 100)}` }],
+    minimum: bound('number', itself, least, (n) => `must be at least ${n}`),
+    maximum: bound('number', itself, most, (n) => `must be at most ${n}`),
+    exclusiveMinimum: bound('number', itself, more, (n) => `must be more than ${n}`),
+    exclusiveMaximum: bound('number', itself, less, (n) => `must be less than ${n}`),
+    multipleOf: bound('number', itself, isMultiple, (n) => `must be a multiple of ${n}`),
+    minLength: bound('string', characters, least, (n) => `must have at least ${n} characters`),
+    maxLength: bound('string', characters, most, (n) => `must have at most ${n} characters`),
+    minItems: bound('array', items, least, (n) => `must have at least ${n} items`),
+    maxItems: bound('array', items, most, (n) => `must have at most ${n} items`),
+    minProperties: bound('object', members, least, (n) => `must have at least ${n} members`),
+    maxProperties: bound('object', members, most, (n) => `must have at most ${n} members`),
+    pattern: ({ check, wanted, value, path }) => {
+      if (typeof value !== 'string') return [];
+      const isFound = typeof wanted === 'string' ? check.isFound(wanted, value) : undefined;
+      return isFound === false ? [{ path, text: `must match ${wanted}` }] : isFound && [];
+    },
+    uniqueItems: ({ wanted, value, path }) => {
+      if (wanted !== true || !Array.isArray(value)) return [];
+      const seen = new Set<string>();
+      const at = value.findIndex((item) => seen.size === seen.add(canonical(item)).size);
+      return at < 0 ? [] : [{ path, text: `has item ${at + 1} twice` }];
+    },
+    prefixItems: ({ check, wanted, value, path, depth }) => {
+      if (!Array.isArray(wanted)) return undefined;
+      if (!Array.isArray(value)) return [];
+      return wanted.flatMap((schema, at) =>
+        at < value.length ? check.value(schema, value[at], [...path, `${at + 1}`], depth + 1) : [],
+      );
+    },
+    items: ({ check, schema, wanted, value, path, depth }) => {
+      if (!Array.isArray(value)) return [];
+      // A list of schemas is of drafts before 2020.
+      if (Array.isArray(wanted)) return undefined;
+      const first = Array.isArray(schema.prefixItems) ? schema.prefixItems.length : 0;
+      return value
+        .slice(first)
+        .flatMap((item, at) => check.value(wanted, item, [...path, `${first + at + 1}`], depth + 1));
+    },
+    properties: ({ check, wanted, value, path, depth }) => {
+      if (!isObject(wanted)) return undefined;
+      if (!isObject(value)) return [];
+      return Object.entries(wanted).flatMap(([name, schema]) =>
+        Object.hasOwn(value, name) ? check.value(schema, own(value, name), [...path, name], depth + 1) : [],
+      );
+    },
+    required: ({ wanted, value, path }) => {
+      if (!Array.isArray(wanted)) return undefined;
+      if (!isObject(value)) return [];
+      const missing = wanted.filter((name) => typeof name === 'string' && !Object.hasOwn(value, name));
+      return missing.map((name: string) => ({ path: [...path, name], text: 'is required' }));
+    },
+    additionalProperties: ({ check, schema, wanted, value, path, depth }) => {
+      if (!isObject(value) || wanted === true) return [];
+      if (schema.patternProperties !== undefined) return undefined;
+      const known = isObject(schema.properties) ? schema.properties : {};
+      const others = Object.entries(value).filter(([name]) => !Object.hasOwn(known, name));
+      return others.flatMap(([name, each]) =>
+        wanted === false
+          ? [{ path: [...path, name], text: 'is not in the schema' }]
+          : check.value(wanted, each, [...path, name], depth + 1),
+      );
+    },
+    $ref: ({ check, wanted, value, path, depth }) => check.reference(wanted, value, path, depth),
+    allOf: ({ check, wanted, value, path, depth }) =>
+      Array.isArray(wanted)
+        ? wanted.flatMap((schema) => check.value(schema, value, path, depth + 1))
+        : undefined,
+    anyOf: (each) => (Array.isArray(each.wanted) ? ofAny(each, each.wanted) : undefined),
+    oneOf: (each) => {
+      const { check, wanted, value, path, depth } = each;
+      if (!Array.isArray(wanted)) return undefined;
+      const fitting = wanted.filter((schema) => check.value(schema, value, path, depth + 1).length === 0);
+      if (fitting.length < 2) return ofAny(each, wanted);
+      return check.isComplete ? [{ path, text: 'has more than one of the forms of oneOf' }] : undefined;
+    },
+    not: ({ check, wanted, value, path, depth }) => {
+      if (check.value(wanted, value, path, depth + 1).length > 0) return [];
+      return check.isComplete ? [{ path, text: 'has a form that the schema excludes' }] : undefined;
+    },
+  } satisfies Record<string, Rule>),
+);
+
+function ofAny({ check, value, path, depth }: Case, schemas: readonly unknown[]): Finding[] {
+  const all = schemas.map((schema) => check.value(schema, value, path, depth + 1));
+  if (all.some((found) => found.length === 0)) return [];
+  // The errors of the only schema for such a value tell more than that no schema fits.
+  const like = all.filter((found) => !found.some((each) => each.path.length === path.length));
+  return like.length === 1 && like[0] !== undefined
+    ? like[0]
+    : [{ path, text: 'has none of the forms that the schema allows' }];
+}
