@@ -1,7 +1,6 @@
-// Programs that the tests need beside Node: a browser for those of the inspector and of the browser's server, git, which holds
-// the objects of our repository host to be right, strace, which sees that the store syncs before it acknowledges,
-// PostgreSQL, the other engine of the store, and for several gateways on it nginx and network namespaces. Finds them; on Debian and its
-// like, as root, what is missing is installed. Ends with 1 and says what to do otherwise.
+// Programs that the tests need besides Node: a browser for the inspector and the browser tool server, strace for the syncs of
+// the store, PostgreSQL for the second storage engine, nginx and network namespaces for clusters. Installs missing programs
+// on Debian as root; otherwise prints their names and exits with 1.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -19,11 +18,6 @@ const programs = [
       '/usr/bin/google-chrome',
       '/usr/bin/google-chrome-stable',
     ],
-  },
-  {
-    package: 'git',
-    for: "the tests of the repository host's server",
-    places: ['/usr/bin/git', '/usr/local/bin/git', '/opt/homebrew/bin/git'],
   },
   { package: 'strace', for: 'the tests of the store', places: ['/usr/bin/strace', '/usr/local/bin/strace'] },
   {

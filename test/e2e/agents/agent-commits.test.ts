@@ -25,24 +25,24 @@ import type { Reply } from '../../fixtures/models/reply.ts';
 import { type Happening, type LocalRepoHost, post } from '../../fixtures/repositories/local-repo-host.ts';
 import { LocalRepoHostA } from '../../fixtures/repositories/local-repohost.ts';
 import { serverFile } from '../../fixtures/rest-host/host-client.ts';
-import { type Issue, openIssue } from '../../fixtures/rest-host/issue.ts';
-import type { Repository } from '../../fixtures/rest-host/repository.ts';
-import { RestHost } from '../../fixtures/rest-host/rest-host.ts';
+import { ReplayHost } from '../../fixtures/rest-host/replay-host.ts';
 import { filesystemServer } from '../../fixtures/server/real-servers.ts';
 import { filesystemProgram, testFolder } from '../../fixtures/tool-servers/filesystem-server.ts';
 
-/** What it sends to hooks; its API is that of the host below. */
+/** Sends the webhooks and receives the comments. */
 const sender: LocalRepoHost = new LocalRepoHostA();
 const access = sender.access('shop');
 const REPOSITORY = 'ada/shop';
+/** The file at the host, and the published commit. */
+const FILE_SHA = 'f'.repeat(40);
+const COMMIT_SHA = '18a43cd8e1e3a79c786e3d808a73d23b6d212b16';
 const OPEN = 'Open from 9 to 5.\n';
 const work = testFolder();
 const file = join(work, 'hours.md');
 
 let model: ModelServer;
-let host: RestHost;
-let shop: Repository;
-let issue: Issue;
+/** Receives the requests of the tool server. */
+let host: ReplayHost;
 let gateway: GatewayProcess;
 
 /** What the model says next; it knows what it has read, and nothing else. */
@@ -93,10 +93,12 @@ function next(request: RecordedRequest): Reply {
 beforeAll(async () => {
   writeFileSync(file, OPEN);
   model = (await ModelServer.start()).answerWith(next);
-  host = await RestHost.start();
-  host.addToken(access.token, 'the-bot');
-  shop = host.world.addRepository(REPOSITORY, { files: { 'hours.md': OPEN }, collaborators: ['the-bot'] });
-  issue = openIssue(host.world, shop, { title: 'Hours', body: 'Are they right?' });
+  await sender.start();
+  host = await ReplayHost.start();
+  const content = Buffer.from(OPEN).toString('base64');
+  host.on('GET /repos/{owner}/{repo}/contents/{path}', {
+    body: { path: 'hours.md', content, sha: FILE_SHA },
+  });
   const { token } = access;
   const files = { name: 'files', command: process.execPath, args: [filesystemProgram, work] };
   const desk = { name: 'desk', command: process.execPath, args: [serverFile] };
@@ -107,10 +109,8 @@ beforeAll(async () => {
         type: 'RepoHost',
         default_agent: 'keeper',
         config: {
-          path: access.path,
-          webhook_secret: access.secret,
+          ...sender.config(access),
           token: fromVariable('TOKEN_OF_HOST'),
-          api_url: host.url,
           commands_from: 'everyone',
         },
       }),
@@ -142,6 +142,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await host.stop();
+  await sender.stop();
   await model[Symbol.asyncDispose]();
 });
 
@@ -151,22 +152,30 @@ const asks: Happening = {
   number: 1,
   text: 'We are open until 7 now. Please mend it.',
 };
-const shown = () =>
-  issue.comments.map(({ body }) => body.replace(/^<!-- actor-gateway:[0-9a-f]{32} -->\n\n/, ''));
+const shown = () => sender.comments(`${REPOSITORY}#1`);
+const written = () => host.asked(/^(POST|PUT|PATCH)/);
 const runId = 'repohost:shop/one';
 
 test('a signed webhook has a file read, edited and committed, and its issue has the answer as one comment', async () => {
   const sent = sender.delivery(asks, access.secret, 'one');
   expect(await post(`${gateway.url}${access.path}`, sent)).toBe(202);
   const run = await runIs(gateway, runId, 'done');
-  // What the host has.
-  const head = shop.head() ?? '';
-  expect(shop.read('hours.md')).toBe('Open from 9 to 7.\n');
-  expect(shop.refLog).toHaveLength(1);
-  expect(shop.resolve(head)).toMatchObject({ message: 'Open until seven' });
-  const answer = `We are open until seven, since ${head}.`;
-  await eventually(() => expect(shown()).toEqual([answer]));
-  expect(issue.comments[0]?.author.login).toBe('the-bot');
+  // The commit and the comment.
+  expect(written()).toMatchObject([
+    {
+      method: 'PUT',
+      url: `/repos/${REPOSITORY}/contents/hours.md`,
+      headers: { authorization: `token ${access.token}` },
+      body: {
+        message: 'Open until seven',
+        branch: 'main',
+        sha: FILE_SHA,
+        content: Buffer.from('Open from 9 to 7.\n').toString('base64'),
+      },
+    },
+  ]);
+  const answer = `We are open until seven, since ${COMMIT_SHA}.`;
+  await eventually(() => expect(shown()).toEqual([{ text: answer, author: 'the-bot' }]));
   expect(readFileSync(file, 'utf8')).toBe('Open from 9 to 7.\n');
   // What the gateway has.
   expect(run).toMatchObject({
@@ -224,7 +233,7 @@ test('what the webhook brings again is the same run: nobody is asked, and nothin
   expect(shown()).toHaveLength(1);
   expect((await runsOf(gateway, 'keeper')).map(({ id }) => id).sort()).toEqual([runId, 'repohost:shop/two']);
   expect(model.requests).toHaveLength(before + 1);
-  expect(shop.refLog).toHaveLength(1);
+  expect(written()).toHaveLength(1);
   // The conversation goes on: what was answered is told, and the calls are not.
   expect(toldMessages(model.requests.at(-1) as RecordedRequest).map(({ role }) => role)).toEqual([
     ...['system', 'user', 'assistant', 'user'],

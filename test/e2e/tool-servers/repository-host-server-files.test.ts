@@ -1,13 +1,21 @@
-// Files through the repository host's server: every kind of thing that can stand at a path, names with odd characters,
-// names that try to lead elsewhere, and writes that must not lose what others wrote.
+// Files through the repository-host tool server: all kinds of entries, names with special characters, attempts to
+// reach a different address, and writes that conflict with changes of others.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HostClient, textOf } from '../../fixtures/rest-host/host-client.ts';
-import type { Repository } from '../../fixtures/rest-host/repository.ts';
-import { RestHost } from '../../fixtures/rest-host/rest-host.ts';
+import { ReplayHost } from '../../fixtures/rest-host/replay-host.ts';
 
 const where = { owner: 'ada', repo: 'files' };
+const PREFIX = '/api/v3';
+/** Path template in the description. */
+const AT = '/repos/{owner}/{repo}';
+const CONTENTS = `GET ${AT}/contents/{path}`;
+const TREE = `GET ${AT}/git/trees/{tree_sha}`;
+/** Published commit and tree. */
+const HEAD = 'aa218f56b14c9653891f9e74264a383fa43fefbd';
+const BASE = '691272480426f78a0138979dd3ce63b77f706feb';
+const BLOB = 'b'.repeat(40);
 
 interface Content {
   readonly type: string;
@@ -17,14 +25,11 @@ interface Content {
   readonly entries?: readonly { readonly name: string; readonly type: string }[];
 }
 
-let host: RestHost;
-let files: Repository;
+let host: ReplayHost;
 let ada: HostClient;
 
 beforeAll(async () => {
-  host = await RestHost.start({ speed: 50, prefix: '/api/v3' });
-  host.addToken('token-of-ada-7Qm2', 'ada');
-  files = host.world.addRepository('ada/files', { files: { 'README.md': '# Files\n' } });
+  host = await ReplayHost.start({ speed: 50, prefix: PREFIX });
   ada = await HostClient.start({ host, token: 'token-of-ada-7Qm2' });
 });
 
@@ -35,6 +40,23 @@ afterAll(async () => {
 });
 
 beforeEach(() => host.forget());
+
+/** A file as the host returns it, in lines of 60 characters. */
+function fileOf(path: string, bytes: Buffer | string) {
+  const content = Buffer.from(bytes).toString('base64').replace(/.{60}/g, '$&\n');
+  return { path, name: path.split('/').at(-1), size: Buffer.byteLength(bytes), content };
+}
+
+function refuse(when: RegExp, status: number, message: string): void {
+  host.failNext({ when, status, body: { message, status: `${status}` } });
+}
+
+/** Recorded requests: method, decoded path below the repository, query, body. */
+const sent = () =>
+  host.requests.map(({ method, url, body }) => {
+    const [path = '', query = ''] = url.slice(`${PREFIX}/repos/ada/files`.length).split('?');
+    return [method, decodeURIComponent(path), Object.fromEntries(new URLSearchParams(query)), body];
+  });
 
 function read(path: string, more: object = {}): Promise<Content> {
   return ada.give<Content>('get_file_contents', { ...where, path, ...more });
@@ -50,97 +72,100 @@ describe('what stands at a path', () => {
       wide: 'ünï — 日本語 🙂\n',
       json: '{"n": 12345678901234567890, "a": "\\u0000"}',
     };
-    files.commit({ branch: 'texts', files: texts });
+    host.on(CONTENTS, ({ parameters: { path = '' } }) => ({ body: fileOf(path, texts[path] ?? '') }));
     for (const [path, content] of Object.entries(texts))
-      expect(await read(path, { branch: 'texts' })).toMatchObject({
+      expect(await read(path)).toMatchObject({
         type: 'file',
         path,
         content,
         size: Buffer.byteLength(content),
-        sha: files.files('texts').get(path)?.sha,
+        sha: '3d21ec53a331a6f037a91c368710b99387d012c1',
       });
   });
 
   test('a file beyond a mebibyte is whole, in parts that make it up again', async () => {
     const text = Array.from({ length: 40_000 }, (_, index) => `${index} — a line with 🙂 in it\n`).join('');
     expect(Buffer.byteLength(text)).toBeGreaterThan(1024 * 1024);
-    files.commit({ branch: 'large', files: { 'large.txt': text } });
+    const { content, ...file } = fileOf('large.txt', text);
+    host.on(CONTENTS, { body: { ...file, sha: BLOB, encoding: 'none', content: '' } });
+    host.on(`GET ${AT}/git/blobs/{file_sha}`, { body: { content, encoding: 'base64' } });
     let whole = '';
     let offset: number | undefined = 0;
     while (offset !== undefined) {
-      const part: Content = await read('large.txt', { branch: 'large', offset });
+      const part: Content = await read('large.txt', { offset });
       expect(part.content?.length).toBeLessThanOrEqual(100_000);
       whole += part.content;
       offset = part.next_offset;
     }
     expect(whole).toBe(text);
+    expect(sent()[1]).toEqual(['GET', `/git/blobs/${BLOB}`, {}, undefined]);
   });
 
   test('pictures come as images, other bytes as a blob, too many of them not at all', async () => {
     const png = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.alloc(50, 7)]);
     const bytes = Buffer.from([0, 1, 2, 253, 254, 255]);
-    files.commit({
-      branch: 'bytes',
-      files: { 'p.png': png, 'b.bin': bytes, 'large.bin': Buffer.alloc(1024 * 1024 + 1) },
-    });
-    const picture = await ada.call('get_file_contents', { ...where, path: 'p.png', branch: 'bytes' });
+    const call = async (path: string, content: Buffer) => {
+      host.on(CONTENTS, { body: fileOf(path, content) });
+      return ada.call('get_file_contents', { ...where, path });
+    };
+    const picture = await call('p.png', png);
     expect(picture.content[1]).toEqual({
       type: 'image',
       data: png.toString('base64'),
       mimeType: 'image/png',
     });
-    const blob = await ada.call('get_file_contents', { ...where, path: 'b.bin', branch: 'bytes' });
+    const blob = await call('b.bin', bytes);
     expect(blob.content[1]).toMatchObject({ type: 'resource', resource: { blob: bytes.toString('base64') } });
-    const large = await ada.call('get_file_contents', { ...where, path: 'large.bin', branch: 'bytes' });
+    const large = await call('large.bin', Buffer.alloc(1024 * 1024 + 1));
     expect(large.content).toHaveLength(1);
     expect(textOf(large)).toMatch(/binary/i);
     expect(large.isError).not.toBe(true);
   });
 
   test('folders are listed; links and submodules say what they are', async () => {
-    files.commit({
-      branch: 'kinds',
-      files: {
-        'dir/inner.txt': 'x',
-        'real.txt': 'real\n',
-        '.gitmodules': '[submodule "sub"]\n\tpath = sub\n\turl = https://host.test/a/b\n',
-      },
+    const entry = (name: string, more: object = {}) => ({ ...{ name, path: name, type: 'file' }, ...more });
+    host.on(CONTENTS, {
+      example: 'response-if-content-is-a-directory',
+      body: [
+        entry('dir', { type: 'dir' }),
+        entry('link', { type: 'symlink' }),
+        entry('real.txt', { git_url: 'https://api.host.test/repos/a/b/git/blobs/1' }),
+        // The host lists a submodule as a file.
+        entry('sub', { git_url: 'https://api.host.test/repos/a/b/git/trees/1' }),
+        entry('other', { git_url: null }),
+      ],
     });
-    const link = (target: string) => files.objects.writeBlob(Buffer.from(target));
-    files.addEntry('link', { mode: '120000', sha: link('real.txt') }, 'kinds');
-    files.addEntry('lost', { mode: '120000', sha: link('nowhere') }, 'kinds');
-    files.addEntry('sub', { mode: '160000', sha: 'a'.repeat(40) }, 'kinds');
     for (const top of ['', '/', '.']) {
       const { type, entries } = await read(top, { branch: 'kinds' });
       expect(type).toBe('dir');
-      expect(entries?.map((entry) => [entry.name, entry.type])).toEqual([
-        ['.gitmodules', 'file'],
+      expect(entries?.map((each) => [each.name, each.type])).toEqual([
         ['dir', 'dir'],
         ['link', 'symlink'],
-        ['lost', 'symlink'],
         ['real.txt', 'file'],
         ['sub', 'submodule'],
+        ['other', 'submodule'],
       ]);
     }
-    expect((await read('dir/', { branch: 'kinds' })).entries).toMatchObject([{ name: 'inner.txt' }]);
-    expect(await read('link', { branch: 'kinds' })).toMatchObject({ type: 'file', content: 'real\n' });
-    expect(await read('lost', { branch: 'kinds' })).toMatchObject({ type: 'symlink', target: 'nowhere' });
-    expect(await read('sub', { branch: 'kinds' })).toMatchObject({ repository: 'https://host.test/a/b' });
+    await read('dir/');
+    expect(sent().map(([, path]) => path)).toEqual(['/contents', '/contents', '/contents', '/contents/dir']);
+    host.on(CONTENTS, { example: 'response-if-content-is-a-symlink', body: { target: 'nowhere' } });
+    expect(await read('lost')).toMatchObject({ type: 'symlink', target: 'nowhere' });
+    host.on(CONTENTS, { example: 'response-if-content-is-a-submodule' });
+    expect(await read('sub')).toMatchObject({ repository: 'git://github.com/jquery/qunit.git' });
   });
 
-  test('a branch, a tag or a commit can be looked at; what is not there is told apart', async () => {
-    const sha = files.commit({ branch: 'old/one', files: { v: '1' } });
-    files.moveRef('refs/tags/v1', sha);
-    files.commit({ branch: 'old/one', files: { v: '2' } });
-    expect((await read('v', { branch: 'old/one' })).content).toBe('2');
-    expect((await read('v', { branch: 'v1' })).content).toBe('1');
-    expect((await read('v', { branch: sha })).content).toBe('1');
-    const refusal = (more: object) => ada.refusal('get_file_contents', { ...where, path: 'v', ...more });
-    expect(await refusal({})).toMatch(/no "v" on the default branch/);
-    expect(await refusal({ branch: 'none' })).toMatch(/No commit found for the ref none/);
-    expect(await refusal({ repo: 'nothing' })).toMatch(/404/);
-    host.world.addRepository('ada/empty');
-    expect(await refusal({ repo: 'empty' })).toMatch(/ada\/empty is empty/);
+  test('a branch, tag or commit is the ref of the request; missing entries are told apart', async () => {
+    for (const branch of ['old/one', 'v1', HEAD]) await read('v', { branch });
+    expect(sent().map(([, , query]) => query)).toEqual([{ ref: 'old/one' }, { ref: 'v1' }, { ref: HEAD }]);
+    const refusal = (message: string, more: object = {}) => {
+      refuse(/^GET/, 404, message);
+      return ada.refusal('get_file_contents', { ...where, path: 'v', ...more });
+    };
+    expect(await refusal('Not Found')).toMatch(/404.*no "v" on the default branch/);
+    expect(await refusal('No commit found for the ref none', { branch: 'none' })).toMatch(
+      /No commit found for the ref none.*no "v" on none/,
+    );
+    expect(await refusal('This repository is empty.')).toMatch(/ada\/files is empty/);
   });
 });
 
@@ -162,18 +187,23 @@ describe('names', () => {
   test('with odd characters are written and read as they are, one segment for each part', async () => {
     const pushed = odd.map((path) => ({ path, content: `first of ${path}` }));
     await ada.give('push_files', { ...where, branch: 'main', message: 'Odd names', files: pushed });
+    const [tree] = host.asked(/^POST .*\/git\/trees$/);
+    expect(tree?.body).toMatchObject({ tree: pushed });
+    host.requests.length = 0;
+    host.on(CONTENTS, ({ parameters: { path = '' } }) => ({ body: fileOf(path, `first of ${path}`) }));
+    host.on(`PUT ${AT}/contents/{path}`, ({ parameters: { path } }) => ({ body: { content: { path } } }));
     for (const path of odd) {
-      host.forget();
+      host.requests.length = 0;
       const first = await read(path);
       expect(first).toMatchObject({ path, content: `first of ${path}` });
       const content = `second of ${path}`;
       const write = { ...where, path, content, message: `Change ${path}`, branch: 'main', sha: first.sha };
       expect(await ada.give('create_or_update_file', write)).toMatchObject({ path });
-      expect(files.read(path)).toBe(content);
+      expect(host.requests.at(-1)?.body).toMatchObject({ content: Buffer.from(content).toString('base64') });
       const segments = path.split('/').map(encodeURIComponent);
       for (const { url } of host.requests) {
-        const sent = url.split('?')[0]?.split('/').slice(7) ?? [];
-        expect(sent.map(decodeURIComponent).map(encodeURIComponent)).toEqual(segments);
+        const parts = url.split('?')[0]?.split('/').slice(7) ?? [];
+        expect(parts.map(decodeURIComponent).map(encodeURIComponent)).toEqual(segments);
         expect(url).toMatch(/^\/api\/v3\/repos\/ada\/files\/contents\/[\w%.~!$'()*+,;=:@&/-]+(\?|$)/);
       }
     }
@@ -306,150 +336,169 @@ describe('names', () => {
     );
   });
 
-  test('a branch with odd characters is made and found', async () => {
+  test('a branch with special characters is written as it is', async () => {
     for (const branch of ['feature/a#b', 'ünï', 'per%cent', 'a+b&c=d']) {
-      await ada.give('create_branch', { ...where, branch });
-      const write = { ...where, path: 'p.txt', content: branch, message: 'M', branch };
-      await ada.give('create_or_update_file', write);
-      expect((await read('p.txt', { branch })).content).toBe(branch);
-      await ada.give('push_files', {
-        ...where,
-        branch,
-        message: 'M',
-        files: [{ path: 'q.txt', content: 'q' }],
-      });
-      expect(files.read('q.txt', branch)).toBe('q');
-      expect(await ada.give('list_commits', { ...where, sha: branch, per_page: 1 })).toMatchObject({
-        items: [{ sha: files.head(branch) }],
-      });
+      host.requests.length = 0;
+      await ada.give('create_branch', { ...where, branch, from_branch: branch });
+      await ada.give('create_or_update_file', { ...where, path: 'p.txt', content: '', message: 'M', branch });
+      await read('p.txt', { branch });
+      await ada.give('push_files', { ...where, branch, message: 'M', files: [{ path: 'q', content: 'q' }] });
+      await ada.give('list_commits', { ...where, sha: branch, per_page: 1 });
+      const requests = sent();
+      expect(requests.filter(([, path]) => String(path).startsWith('/git/ref'))).toEqual([
+        ['GET', `/git/ref/heads/${branch}`, {}, undefined],
+        ['POST', '/git/refs', {}, { ref: `refs/heads/${branch}`, sha: HEAD }],
+        ['GET', `/git/ref/heads/${branch}`, {}, undefined],
+        ['PATCH', `/git/refs/heads/${branch}`, {}, expect.objectContaining({ force: false })],
+      ]);
+      expect(requests).toContainEqual(['GET', '/contents/p.txt', { ref: branch }, undefined]);
+      expect(requests).toContainEqual(['PUT', '/contents/p.txt', {}, { branch, content: '', message: 'M' }]);
+      expect(requests.at(-1)?.[2]).toMatchObject({ sha: branch });
     }
   });
 });
 
 describe('create_or_update_file', () => {
   const write = { ...where, path: 'notes.md', message: 'Notes', branch: 'main' };
+  const known = '1'.repeat(40);
+  const current = '2'.repeat(40);
 
-  test('replaces the file only when it is told which one, and says which one is there', async () => {
-    const first = await ada.give<{ sha: string }>('create_or_update_file', { ...write, content: 'one' });
-    const bare = await ada.refusal('create_or_update_file', { ...write, content: 'blind' });
-    expect(bare).toContain(first.sha);
-    const second = await ada.give<{ sha: string }>('create_or_update_file', {
-      ...write,
-      content: 'two',
-      sha: first.sha,
+  test('returns the written file with the commit', async () => {
+    const done = await ada.give('create_or_update_file', { ...write, content: 'one ü', sha: known });
+    expect(done).toEqual({
+      path: 'notes/hello.txt',
+      sha: 'a56507ed892d05a37c6d6128c260937ea4d287bd',
+      branch: 'main',
+      commit: {
+        sha: '18a43cd8e1e3a79c786e3d808a73d23b6d212b16',
+        message: 'my commit message',
+        url: expect.stringContaining('/commit/18a43cd8'),
+      },
     });
-    const head = files.head();
-    const stale = await ada.refusal('create_or_update_file', { ...write, content: 'three', sha: first.sha });
-    expect(stale).toMatch(/Nothing was written/);
-    expect(stale).toContain(second.sha);
-    expect(stale).toContain('get_file_contents');
-    expect([files.head(), files.read('notes.md')]).toEqual([head, 'two']);
-    const { sha } = await read('notes.md');
-    await ada.give('create_or_update_file', { ...write, content: 'three', sha });
-    expect(files.read('notes.md')).toBe('three');
+    const content = Buffer.from('one ü').toString('base64');
+    expect(sent()).toEqual([
+      ['PUT', '/contents/notes.md', {}, { message: 'Notes', branch: 'main', content, sha: known }],
+    ]);
   });
 
-  test('a sha for a file that is not there, a folder, and a missing branch are told', async () => {
-    const sha = 'b'.repeat(40);
-    const gone = await ada.refusal('create_or_update_file', { ...write, path: 'gone.md', content: '', sha });
+  test('requires the sha to replace a file, and reports the current one', async () => {
+    host.on(CONTENTS, { body: { sha: current } });
+    const refusal = (message: string, status: number, sha?: string) => {
+      refuse(/^PUT/, status, message);
+      return ada.refusal('create_or_update_file', { ...write, content: 'x', ...(sha && { sha }) });
+    };
+    const bare = await refusal('Invalid request.\n\n"sha" wasn\'t supplied.', 422);
+    expect(bare).toMatch(/Nothing was written/);
+    expect(bare).toContain(current);
+    const stale = await refusal('notes.md does not match', 409, known);
+    expect(stale).toMatch(/Nothing was written.*changed since you read it/);
+    expect(stale).toContain(current);
+    expect(stale).toContain('get_file_contents');
+    expect(await refusal('is at 1 but expected 2', 409, current)).toMatch(/as you know it: call again/);
+    expect(sent()).toHaveLength(6);
+    expect(sent()[1]).toEqual(['GET', '/contents/notes.md', { ref: 'main' }, undefined]);
+  });
+
+  test('reports a missing file, a folder and a missing branch', async () => {
+    refuse(/^PUT/, 409, 'gone.md does not match');
+    refuse(/^GET/, 404, 'Not Found');
+    const gone = await ada.refusal('create_or_update_file', {
+      ...write,
+      path: 'gone.md',
+      content: '',
+      sha: known,
+    });
     expect(gone).toMatch(/no file gone\.md.*without sha/);
-    files.commit({ files: { 'folder/inside': 'x' } });
+    refuse(/^PUT/, 422, 'Invalid request.\n\n"sha" wasn\'t supplied.');
+    host.on(CONTENTS, { example: 'response-if-content-is-a-directory' });
     const folder = await ada.refusal('create_or_update_file', { ...write, path: 'folder', content: 'x' });
     expect(folder).toMatch(/Nothing was written/);
+    refuse(/^PUT/, 404, 'Branch lost not found');
     const lost = await ada.refusal('create_or_update_file', { ...write, content: 'x', branch: 'lost' });
-    expect(lost).toMatch(/Branch lost not found/);
-    expect(files.read('folder/inside')).toBe('x');
-  });
-
-  test('in an empty repository it makes the first commit', async () => {
-    const fresh = host.world.addRepository('ada/fresh');
-    await ada.give('create_or_update_file', { ...write, repo: 'fresh', path: 'a/b.txt', content: '' });
-    expect([...fresh.files().keys()]).toEqual(['a/b.txt']);
-    expect(fresh.resolve('main')?.parents).toEqual([]);
-  });
-
-  test('a file that can be executed stays so', async () => {
-    files.commit({ files: { 'run.sh': '#!/bin/sh\n' }, mode: '100755' });
-    const { sha } = await read('run.sh');
-    await ada.give('create_or_update_file', { ...write, path: 'run.sh', content: '#!/bin/bash\n', sha });
-    expect(files.files().get('run.sh')?.mode).toBe('100755');
+    expect(lost).toMatch(/Branch lost not found.*create_branch/);
   });
 });
 
 describe('push_files', () => {
   const push = { ...where, branch: 'main', message: 'Many at once' };
+  const tree = [
+    { path: 'run.sh', mode: '100755' },
+    { path: 'README.md', mode: '100644' },
+    { path: 'keep', mode: '040000', type: 'tree' },
+    { path: 'keep/me.txt', mode: '100644' },
+    { path: 'sub', mode: '160000', type: 'commit' },
+  ];
 
-  test('is one commit on top of the branch, and leaves everything else as it was', async () => {
-    files.commit({ files: { 'run.sh': 'old', 'keep/me.txt': 'kept' }, mode: '100755' });
-    const before = files.files();
-    const head = files.head();
-    files.refLog.length = 0;
-    const given = [
+  beforeEach(() => host.on(TREE, { body: { truncated: false, tree } }));
+
+  test('makes one commit on top of the branch, which keeps all other files and modes', async () => {
+    const files = [
       { path: 'run.sh', content: '#!/bin/sh\necho new\n' },
       { path: 'new/deep/er/file.txt', content: 'ünï 🙂\r\n' },
-      { path: 'new/empty', content: '' },
+      { path: '/new/empty', content: '' },
     ];
-    const done = await ada.give('push_files', { ...push, files: given });
-    expect(files.refLog).toEqual([
-      { ref: 'refs/heads/main', before: head, after: files.head(), isForced: false },
-    ]);
+    const done = await ada.give('push_files', { ...push, files });
+    const [newTree, commit] = [
+      'cd8274d15fa3ae2ab983129fb037999f264ba9a7',
+      '7638417db6d59f3c431d3e1f261cc637155684cd',
+    ];
     expect(done).toMatchObject({
       branch: 'main',
       files: 3,
-      commit: { sha: files.head(), message: push.message },
+      commit: { sha: commit, message: 'my commit message' },
     });
-    expect(files.resolve('main')).toMatchObject({ parents: [head], message: push.message });
-    for (const { path, content } of given) expect(files.read(path)).toBe(content);
-    expect(files.files().get('run.sh')?.mode).toBe('100755');
-    const others = [...files.files()].filter(([path]) => !given.some((file) => file.path === path));
-    expect(others).toEqual([...before].filter(([path]) => path !== 'run.sh'));
-  });
-
-  test('a branch that moves meanwhile keeps what the other one wrote', async () => {
-    host.failNext({
-      when: /^PATCH .*\/git\/refs\/heads\/main/,
-      meanwhile: () => files.commit({ files: { 'theirs.txt': 'theirs' }, message: 'Theirs' }),
+    const blob = (path: string, mode: string, index: number) => ({
+      ...{ path, mode, type: 'blob', content: files[index]?.content },
     });
-    const result = await ada.call('push_files', { ...push, files: [{ path: 'ours.txt', content: 'ours' }] });
-    expect(files.read('theirs.txt')).toBe('theirs');
-    expect(files.refLog.some(({ isForced }) => isForced)).toBe(false);
-    expect(result.isError).toBe(true);
-    expect(textOf(result)).toMatch(/Nothing was written.*moved at the same time/);
-    expect(files.read('ours.txt')).toBeUndefined();
-    await ada.give('push_files', { ...push, files: [{ path: 'ours.txt', content: 'ours' }] });
-    expect([files.read('ours.txt'), files.read('theirs.txt')]).toEqual(['ours', 'theirs']);
+    expect(sent()).toEqual([
+      ['GET', '/git/ref/heads/main', {}, undefined],
+      ['GET', `/git/commits/${HEAD}`, {}, undefined],
+      ['GET', `/git/trees/${BASE}`, { recursive: 'true' }, undefined],
+      [
+        'POST',
+        '/git/trees',
+        {},
+        {
+          base_tree: BASE,
+          tree: [
+            blob('run.sh', '100755', 0),
+            blob('new/deep/er/file.txt', '100644', 1),
+            blob('new/empty', '100644', 2),
+          ],
+        },
+      ],
+      ['POST', '/git/commits', {}, { message: push.message, tree: newTree, parents: [HEAD] }],
+      // Never forced: the host refuses if the branch has moved.
+      ['PATCH', '/git/refs/heads/main', {}, { sha: commit, force: false }],
+    ]);
   });
 
-  test('many at once lose nothing: what was said to be written is there', async () => {
-    const results = await Promise.all(
-      Array.from({ length: 5 }, (_, index) =>
-        ada.call('push_files', { ...push, files: [{ path: `crowd/${index}`, content: `${index}` }] }),
-      ),
-    );
-    for (const [index, { isError }] of results.entries())
-      expect(files.read(`crowd/${index}`)).toBe(isError ? undefined : `${index}`);
-    expect(results.some(({ isError }) => isError !== true)).toBe(true);
-    expect(files.refLog.some(({ isForced }) => isForced)).toBe(false);
+  test('reports a branch that moved in the meantime', async () => {
+    refuse(/^PATCH/, 422, 'Update is not a fast forward');
+    const files = [{ path: 'ours.txt', content: 'ours' }];
+    const moved = await ada.refusal('push_files', { ...push, files });
+    expect(moved).toMatch(/Nothing was written.*moved at the same time/);
+    expect(host.asked(/^PATCH/)).toHaveLength(1);
   });
 
-  test('a push of what is there already makes no commit', async () => {
-    const head = files.head();
+  test('makes no commit of unchanged files', async () => {
+    host.on(`POST ${AT}/git/trees`, { body: { sha: BASE } });
     const same = await ada.give('push_files', {
       ...push,
       files: [{ path: 'README.md', content: '# Files\n' }],
     });
     expect(same.notice).toMatch(/nothing to commit/);
-    expect(files.head()).toBe(head);
+    expect(host.asked(/^(POST .*commits|PATCH)/)).toEqual([]);
   });
 
-  test('files that do not fit together, or to what is there, are refused, and nothing is written', async () => {
-    const head = files.head();
+  test('writes nothing if the files do not fit together or into the tree', async () => {
     const one = (path: string) => ({ path, content: 'x' });
     const refused: [RegExp, readonly object[]][] = [
       [/given twice/, [one('a'), one('a')]],
       [/given twice/, [one('a'), one('/a')]],
       [/cannot be a file and the folder/, [one('a'), one('a/b')]],
       [/is a folder/, [one('keep')]],
+      [/is a submodule/, [one('sub')]],
       [/is no folder/, [one('README.md/x')]],
       [/files/, []],
       [/files/, Array.from({ length: 301 }, (_, index) => one(`many/${index}`))],
@@ -460,16 +509,15 @@ describe('push_files', () => {
     const mebibyte = 'x'.repeat(1024 * 1024);
     const heavy = Array.from({ length: 9 }, (_, index) => ({ path: `heavy/${index}`, content: mebibyte }));
     expect(await ada.refusal('push_files', { ...push, files: heavy })).toMatch(/together/);
-    expect(files.head()).toBe(head);
     expect(host.asked(/^(POST|PATCH|PUT)/)).toEqual([]);
   });
 
-  test('a missing branch and an empty repository are told, with what to do', async () => {
-    const given = [{ path: 'a', content: 'x' }];
-    const lost = await ada.refusal('push_files', { ...push, branch: 'lost', files: given });
+  test('reports a missing branch and an empty repository', async () => {
+    const files = [{ path: 'a', content: 'x' }];
+    refuse(/\/git\/ref\//, 404, 'Not Found');
+    const lost = await ada.refusal('push_files', { ...push, branch: 'lost', files });
     expect(lost).toMatch(/no branch lost.*create_branch/);
-    host.world.addRepository('ada/void');
-    const empty = await ada.refusal('push_files', { ...push, repo: 'void', files: given });
-    expect(empty).toMatch(/empty.*create_or_update_file/);
+    refuse(/\/git\/ref\//, 409, 'Git Repository is empty.');
+    expect(await ada.refusal('push_files', { ...push, files })).toMatch(/empty.*create_or_update_file/);
   });
 });

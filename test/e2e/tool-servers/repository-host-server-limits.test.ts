@@ -1,22 +1,19 @@
-// The host's limits, lived through: the server waits where waiting helps and says so, refuses at once where it would be too
-// long, spaces its searches so that the host never has to refuse one, and ends its waits when the client does. Its clock and
-// the host's run twenty times as fast as ours.
+// Rate limits of the repository host: the server waits up to the permitted time and reports progress, refuses longer waits
+// immediately, spaces searches to stay below the limit, and stops waiting when the client cancels. Server and host share a
+// clock that runs twenty times as fast as real time.
 
 import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/clients/mcp-client.ts';
-import type { Recorded } from '../../fixtures/rest-host/api.ts';
 import { secondaryLimit } from '../../fixtures/rest-host/fault.ts';
 import { HostClient, textOf } from '../../fixtures/rest-host/host-client.ts';
-import type { Repository } from '../../fixtures/rest-host/repository.ts';
-import { RestHost } from '../../fixtures/rest-host/rest-host.ts';
+import { type Recorded, ReplayHost } from '../../fixtures/rest-host/replay-host.ts';
 
 const SPEED = 20;
 const SECOND_MS = 1000;
 const where = { owner: 'ada', repo: 'tools' };
 
-let host: RestHost;
-let tools: Repository;
+let host: ReplayHost;
 let ada: HostClient;
 /** Waits for five seconds at most. */
 let hasty: HostClient;
@@ -24,10 +21,7 @@ let hasty: HostClient;
 let patient: HostClient;
 
 beforeAll(async () => {
-  host = await RestHost.start({ speed: SPEED });
-  for (const login of ['ada', 'bob', 'eve', 'kim', 'lea']) host.addToken(`token-of-${login}-7Qm2`, login);
-  tools = host.world.addRepository('ada/tools', { collaborators: ['bob', 'eve', 'kim'], files: { a: '1' } });
-  tools.commit({ files: { b: '2' } });
+  host = await ReplayHost.start({ speed: SPEED });
   [ada, hasty, patient] = await Promise.all([
     HostClient.start({ host, token: 'token-of-ada-7Qm2' }),
     HostClient.start({ host, token: 'token-of-bob-7Qm2', args: ['--max-wait-seconds', '5'] }),
@@ -55,7 +49,7 @@ describe('the primary limit', () => {
   test('is waited for until it opens again, and the client is told so', async () => {
     // Two seconds of ours: longer than a question takes, on a busy machine too.
     const opensAtMs = host.clock.nowMs() + 45 * SECOND_MS;
-    host.limits.use('ada', 'core', 0, 45 * SECOND_MS);
+    host.limits.use('token-of-ada-7Qm2', 'core', 0, 45 * SECOND_MS);
     const told: string[] = [];
     const result = await ada.call('list_commits', where, {
       onprogress: ({ message }) => told.push(message ?? ''),
@@ -69,7 +63,7 @@ describe('the primary limit', () => {
 
   test('is learnt from the last answer, so that the next question is not even refused', async () => {
     const opensAtMs = host.clock.nowMs() + 45 * SECOND_MS;
-    host.limits.use('ada', 'core', 1, 45 * SECOND_MS);
+    host.limits.use('token-of-ada-7Qm2', 'core', 1, 45 * SECOND_MS);
     await ada.give('list_commits', where);
     await ada.give('list_commits', where);
     expect(statuses()).toEqual([200, 200]);
@@ -82,7 +76,7 @@ describe('the primary limit', () => {
       token: 'token-of-kim-7Qm2',
       args: ['--max-wait-seconds', '5'],
     });
-    host.limits.use('kim', 'core', 0, 1800 * SECOND_MS);
+    host.limits.use('token-of-kim-7Qm2', 'core', 0, 1800 * SECOND_MS);
     const asked = host.clock.nowMs();
     const told = await kim.refusal('list_commits', where);
     expect(host.clock.nowMs() - asked).toBeLessThan(300 * SECOND_MS);
@@ -112,10 +106,9 @@ describe('the secondary limit', () => {
 
   test('a write that was refused is done once, after the pause', async () => {
     host.failNext(secondaryLimit(429, 5));
-    const made = await patient.give<{ number: number }>('create_issue', { ...where, title: 'Once' });
+    await patient.give('create_issue', { ...where, title: 'Once' });
     expect(statuses()).toEqual([429, 201]);
-    expect([...tools.issues.values()].filter(({ title }) => title === 'Once')).toHaveLength(1);
-    expect(tools.issues.get(made.number)?.title).toBe('Once');
+    expect(offsets(host.requests)[1]).toBeGreaterThanOrEqual(5);
   });
 
   test('concerns all that is asked, whatever it is about', async () => {
@@ -149,16 +142,13 @@ describe('the secondary limit', () => {
 describe.concurrent('a minute', () => {
   /** A host of its own with a client that has time, since the others must not be in its way. */
   async function apart(
-    work: (own: RestHost, client: HostClient) => Promise<void>,
+    work: (own: ReplayHost, client: HostClient) => Promise<void>,
     { maxWaitSeconds = 600, hasToken = true } = {},
   ): Promise<void> {
-    const own = await RestHost.start({ speed: SPEED });
+    const own = await ReplayHost.start({ speed: SPEED });
     // A second is 50 ms here. What a slow machine adds on the way must not count: the first request may come two seconds of
     // ours late, and the one that had to wait for its minute is still outside of this window, as it must be.
-    for (const kind of ['search', 'code_search'] as const)
-      own.limits.kinds[kind] = { ...own.limits.kinds[kind], windowMs: 15 * SECOND_MS };
-    own.addToken('token-of-max-7Qm2', 'max');
-    own.world.addRepository('ada/tools', { collaborators: ['max'], files: { a: '1' } });
+    for (const kind of ['search', 'code_search'] as const) own.limits.kinds[kind].windowMs = 15 * SECOND_MS;
     const args = ['--max-wait-seconds', String(maxWaitSeconds)];
     const client = await HostClient.start({
       host: own,
@@ -248,7 +238,7 @@ describe.concurrent('a minute', () => {
 
   test('of waiting searches leaves the rest of the API open', () =>
     apart(async (own, client) => {
-      own.limits.use('max', 'search', 0, 500 * SECOND_MS);
+      own.limits.use('token-of-max-7Qm2', 'search', 0, 500 * SECOND_MS);
       let found = 0;
       const cancel = new AbortController();
       setMaxListeners(0, cancel.signal);
@@ -283,7 +273,7 @@ describe.concurrent('a minute', () => {
 
 describe('a wait', () => {
   test('ends with its call: what was cancelled is never sent', async () => {
-    host.limits.use('ada', 'core', 0, 40 * SECOND_MS);
+    host.limits.use('token-of-ada-7Qm2', 'core', 0, 40 * SECOND_MS);
     const cancel = new AbortController();
     const given = { ...where, title: 'Never' };
     const call = ada.call('create_issue', given, { signal: cancel.signal, onprogress: () => cancel.abort() });
@@ -302,14 +292,14 @@ describe('a wait', () => {
   test('of many calls does not keep the program from ending', async () => {
     const args = ['--max-wait-seconds', '600'];
     const client = await HostClient.start({ host, token: 'token-of-eve-7Qm2', args });
-    host.limits.use('eve', 'core', 0, 500 * SECOND_MS);
+    host.limits.use('token-of-eve-7Qm2', 'core', 0, 500 * SECOND_MS);
     const calls = Array.from({ length: 20 }, () => client.call('list_issues', where).catch(() => 'gone'));
     await eventually('a refusal', () => host.requests.length > 0);
     const { pid } = client;
     await client.close();
     expect(new Set(await Promise.all(calls))).toEqual(new Set(['gone']));
     await eventually('the end of the process', () => !isAlive(pid));
-    host.limits.use('eve', 'core', 5000, 1);
+    host.limits.use('token-of-eve-7Qm2', 'core', 5000, 1);
   });
 });
 

@@ -14,18 +14,15 @@ import { repositoryTools } from '../../../../tool-servers/repository-host/tools/
 import { reviewTools } from '../../../../tool-servers/repository-host/tools/reviews.ts';
 import type { ToolCall } from '../../../../tool-servers/tool.ts';
 import { ToolError } from '../../../../tool-servers/tool-error.ts';
-import { RestHost } from '../../../fixtures/rest-host/rest-host.ts';
+import { ReplayHost } from '../../../fixtures/rest-host/replay-host.ts';
 
 const token = 'tok_0123456789';
 const where = { owner: 'ann', repo: 'r' };
 const sha = 'a'.repeat(40);
-let host: RestHost;
+let host: ReplayHost;
 
 beforeAll(async () => {
-  host = await RestHost.start();
-  host.addToken(token, 'ann');
-  const repository = host.world.addRepository('ann/r', { files: { 'README.md': 'hi\n' } });
-  repository.commit({ files: { link: 'README.md' }, mode: '120000' });
+  host = await ReplayHost.start();
 });
 
 afterAll(() => host.stop());
@@ -219,6 +216,7 @@ describe('a branch that is protected', () => {
   test('is not one whose file has a name like that', async () => {
     const path = 'protected/review.md';
     answers(/^PUT/, { message: `${path} does not match ${sha}` }, 409);
+    answers(/^GET/, { message: 'Not Found' }, 404);
     expect(await refusal('create_or_update_file', { ...write, path, sha })).toMatch(/there is no file/);
   });
 
@@ -243,6 +241,8 @@ describe('a branch that is protected', () => {
 
 describe('a write', () => {
   test('never puts a file in the place of a link', async () => {
+    const tree = [{ path: 'link', mode: '120000' }];
+    host.on('GET /repos/{owner}/{repo}/git/trees/{tree_sha}', { body: { truncated: false, tree } });
     const files = [{ path: 'link', content: 'x' }];
     expect(await refusal('push_files', { ...push, files })).toMatch(/link is a symbolic link/);
     expect(host.asked(/^(POST|PATCH|PUT)/)).toHaveLength(0);

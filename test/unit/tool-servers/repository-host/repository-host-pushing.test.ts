@@ -1,29 +1,38 @@
-// Commits of many files in repositories so large that the host tells a part of their tree only.
+// Commits of many files in very large repositories, for which the host truncates the tree.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { without } from '../../../../libs/rest/without-secrets.ts';
 import { Host } from '../../../../tool-servers/repository-host/host.ts';
 import { pushFiles } from '../../../../tool-servers/repository-host/push-files.ts';
-import { RestHost } from '../../../fixtures/rest-host/rest-host.ts';
+import { ReplayHost } from '../../../fixtures/rest-host/replay-host.ts';
 
 const token = 'tok_0123456789';
-let host: RestHost;
+const TREE = 'GET /repos/{owner}/{repo}/git/trees/{tree_sha}';
+/** Tree of the published commit. */
+const TOP = '691272480426f78a0138979dd3ce63b77f706feb';
+const A = 'a'.repeat(40);
+const B = 'b'.repeat(40);
+const folder = (path: string, sha: string) => ({ path, mode: '040000', type: 'tree', sha });
+const file = (path: string, mode = '100644') => ({ path, mode });
+/** Entries of folders, by id. */
+const trees: Readonly<Record<string, readonly object[]>> = {
+  [TOP]: [file('README.md'), folder('a', A), folder('other', 'c'.repeat(40))],
+  [A]: [file('run.sh', '100755'), folder('b', B)],
+  [B]: [file('c.txt')],
+};
+let host: ReplayHost;
 
 beforeAll(async () => {
-  host = await RestHost.start();
-  host.addToken(token, 'ann');
+  host = await ReplayHost.start();
 });
 
 afterAll(() => host.stop());
 
 beforeEach(() => {
   host.forget();
-  const repository = host.world.addRepository('ann/vast', {
-    files: { 'README.md': 'hi\n', 'a/b/c.txt': 'c\n', 'other/x.txt': 'x\n' },
-  });
-  repository.commit({ files: { 'a/run.sh': '#!/bin/sh\n' }, mode: '100755' });
-  const body = { sha: 'x', url: 'x', truncated: true, tree: [] };
-  host.failNext({ when: /recursive/, status: 200, body });
+  host.on(TREE, ({ parameters: { recursive, tree_sha = '' } }) => ({
+    body: recursive ? { truncated: true, tree: [] } : { truncated: false, tree: trees[tree_sha] },
+  }));
 });
 
 function push(files: readonly { path: string; content: string }[]) {
@@ -37,26 +46,28 @@ function push(files: readonly { path: string; content: string }[]) {
   return pushFiles(asking, { owner: 'ann', repo: 'vast', branch: 'main', message: 'm', files });
 }
 
-describe('in a vast repository', () => {
-  test('a file that can be executed stays so, and only folders on the way are read', async () => {
+describe('a very large repository', () => {
+  test('an executable file stays executable, and only the folders above the files are read', async () => {
     await push([
       { path: 'a/run.sh', content: '#!/bin/sh\necho\n' },
       { path: 'a/b/c.txt', content: 'C\n' },
       { path: 'new/deep/file.txt', content: 'n\n' },
     ]);
-    const vast = host.world.repository('ann', 'vast');
-    expect(vast?.read('a/b/c.txt')).toBe('C\n');
-    expect(vast?.read('new/deep/file.txt')).toBe('n\n');
-    expect(vast?.read('other/x.txt')).toBe('x\n');
-    expect(vast?.files().get('a/run.sh')?.mode).toBe('100755');
-    expect(vast?.files().get('a/b/c.txt')?.mode).toBe('100644');
-    // The top, a, and a/b.
-    expect(host.asked(/^GET .*\/git\/trees\/[0-9a-f]{40}$/)).toHaveLength(3);
+    const [tree] = host.asked(/^POST .*\/git\/trees$/);
+    expect(tree?.body).toEqual({
+      base_tree: TOP,
+      tree: [
+        { path: 'a/run.sh', content: '#!/bin/sh\necho\n', type: 'blob', mode: '100755' },
+        { path: 'a/b/c.txt', content: 'C\n', type: 'blob', mode: '100644' },
+        { path: 'new/deep/file.txt', content: 'n\n', type: 'blob', mode: '100644' },
+      ],
+    });
+    const walked = host.asked(/^GET .*\/git\/trees\/[0-9a-f]{40}$/).map(({ url }) => url.slice(-40));
+    expect(walked).toEqual([TOP, A, B]);
   });
 
-  test('a folder is not replaced by a file, nor a file by a folder', async () => {
+  test('a file replaces no folder, and a folder no file', async () => {
     await expect(push([{ path: 'a/b', content: '' }])).rejects.toThrow('a/b is a folder');
-    host.failNext({ when: /recursive/, status: 200, body: { truncated: true, tree: [] } });
     await expect(push([{ path: 'README.md/x', content: '' }])).rejects.toThrow('README.md is no folder');
     expect(host.asked(/^(POST|PATCH|PUT) /)).toHaveLength(0);
   });
