@@ -1,6 +1,6 @@
 // Writes what documents say of the program from a build of it, so that it cannot go stale: the tables of fields in
-// docs/configuration.md, docs/triggers.md, docs/agents.md, docs/fleets.md and docs/flows.md from the JSON Schemas, and the diagrams in ARCHITECTURE.md from the state
-// machines. Each part stands between two markers, such as `<!-- fields: NAME -->` and `<!-- end of fields -->`; the rest
+// docs/configuration.md, docs/triggers.md, docs/agents.md, docs/fleets.md and docs/flows.md from the JSON Schemas, and the
+// diagrams in docs/state-charts.md from the state machines. Each part stands between two markers, such as `<!-- fields: NAME -->` and `<!-- end of fields -->`; the rest
 // of a page is written by hand. `--check` changes nothing and exits 1 when a page is out of date; the other options read
 // elsewhere.
 
@@ -23,7 +23,7 @@ const { values } = parseArgs({
     flows: { type: 'string', default: join(root, 'docs', 'flows.md') },
     /** A folder with a page for each type of trigger that is built, NAME.md. */
     sources: { type: 'string', default: join(root, 'docs', 'sources') },
-    architecture: { type: 'string', default: join(root, 'ARCHITECTURE.md') },
+    charts: { type: 'string', default: join(root, 'docs', 'state-charts.md') },
   },
 });
 
@@ -115,7 +115,7 @@ const pages = [
     kind: 'fields',
     parts: { [type]: typeTables[type] },
   })),
-  { file: values.architecture, kind: 'machine', parts: diagrams() },
+  { file: values.charts, kind: 'machine', parts: diagrams() },
 ];
 let isStale = false;
 for (const { file, kind, parts } of pages) {

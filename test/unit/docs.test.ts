@@ -38,7 +38,7 @@ function writeSources(schemas: Readonly<Record<string, object>>, texts = diagram
 }
 
 /** Copies of the pages; gives the options that name them. */
-function copyPages(): { configuration: string; architecture: string; options: string[] } {
+function copyPages(): { configuration: string; charts: string; options: string[] } {
   const folder = mkdtempSync(join(scratch, 'pages-'));
   const configuration = join(folder, 'configuration.md');
   const triggers = join(folder, 'triggers.md');
@@ -47,15 +47,15 @@ function copyPages(): { configuration: string; architecture: string; options: st
     cpSync(join(root, `docs/${name}.md`), page);
     return page;
   }) as [string, string, string];
-  const architecture = join(folder, 'ARCHITECTURE.md');
+  const charts = join(folder, 'state-charts.md');
   const sources = join(folder, 'sources');
   cpSync(join(root, 'docs/triggers.md'), triggers);
   cpSync(join(root, 'docs/sources'), sources, { recursive: true });
   cpSync(join(root, 'docs/configuration.md'), configuration);
-  cpSync(join(root, 'ARCHITECTURE.md'), architecture);
+  cpSync(join(root, 'docs/state-charts.md'), charts);
   return {
     configuration,
-    architecture,
+    charts,
     options: [
       '--configuration',
       configuration,
@@ -69,13 +69,13 @@ function copyPages(): { configuration: string; architecture: string; options: st
       flows,
       '--sources',
       sources,
-      '--architecture',
-      architecture,
+      '--charts',
+      charts,
     ],
   };
 }
 
-describe('the tables in docs/configuration.md and docs/triggers.md, and the diagrams in ARCHITECTURE.md', () => {
+describe('the tables in docs/configuration.md and docs/triggers.md, and the diagrams in docs/state-charts.md', () => {
   test('are what schemas and machines say', () => {
     expect(runScript(['--check', ...writeSources(jsonSchemas)])).toEqual({ code: 0, stderr: '' });
   });
@@ -94,15 +94,15 @@ describe('the tables in docs/configuration.md and docs/triggers.md, and the diag
   });
 
   test('are out of date when a machine changes, and are redrawn', () => {
-    const { architecture, options } = copyPages();
+    const { charts, options } = copyPages();
     const changed = `${diagrams.server}  stopped --> failed: misfortune\n`;
     const where = [...writeSources(jsonSchemas, { ...diagrams, server: changed }), ...options];
     expect(runScript(['--check', ...where])).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/ARCHITECTURE\.md is out of date/),
+      stderr: expect.stringMatching(/state-charts\.md is out of date/),
     });
     expect(runScript(where).code).toBe(0);
-    expect(readFileSync(architecture, 'utf8')).toContain(`\`\`\`mermaid\n${changed}\`\`\``);
+    expect(readFileSync(charts, 'utf8')).toContain(`\`\`\`mermaid\n${changed}\`\`\``);
     expect(runScript(['--check', ...where]).code).toBe(0);
   });
 });
@@ -239,6 +239,13 @@ test('the example of the chats has a folder for each of them, as its comment nam
     expect(found).toMatchObject({ status: 0, problems: [] });
     expect(found.triggers).toHaveLength(1);
   }
+});
+
+test.each(['ARCHITECTURE.md', 'docs/internals.md'])('each source path in %s exists', (page) => {
+  const rooms = ['', ...readdirSync(join(root, 'actors')).map((room) => `actors/${room}/`)];
+  const paths = [...read(page).matchAll(/(?<![\w./])[a-z][\w-]*\/[\w./-]*\.ts\b/g)].map(([path]) => path);
+  expect(paths.length).toBeGreaterThan(20);
+  expect(paths.filter((path) => !rooms.some((room) => existsSync(join(root, room, path))))).toEqual([]);
 });
 
 function sources(room: string): string[] {

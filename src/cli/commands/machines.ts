@@ -1,4 +1,4 @@
-// `machines`: prints the state machines of this program as Mermaid diagrams. ARCHITECTURE.md has them from here.
+// `machines`: prints the state machines of this program as Mermaid diagrams. docs/state-charts.md is generated from them.
 
 import type { AnyStateMachine } from 'xstate';
 import { suggest } from '../../../config/reader/suggest.ts';

@@ -1,5 +1,5 @@
 // Closes connections of single client sessions that have had no call for the idle timeout, while the server as a whole
-// goes on for others (ARCHITECTURE.md, isolation: session).
+// goes on for others (docs/internals.md, isolation: session).
 
 import type { PoolMember } from './pool-member.ts';
 
