@@ -5,7 +5,7 @@
 //
 // CPA1  text never gives an error: a quote that is not closed is a character like any other.
 
-import type { Parameter } from '../config/resources/triggers/trigger.ts';
+import type { Parameter } from '../config/resources/triggers/binding.ts';
 
 export type CommandParameters =
   | { readonly isMissing: false; readonly values: Readonly<Record<string, string>> }

@@ -6,7 +6,9 @@
 // MC2  the highest score wins: channel +100, user +80, pattern +60, platform +10. Of equal ones the one with a command
 //     for the event, one that a person wrote first and then the more exact name of it, then the one with a rule for its text; then the first by name.
 
-import type { Binding, TextRule, Trigger } from '../config/resources/triggers/trigger.ts';
+import type { Binding } from '../config/resources/triggers/binding.ts';
+import type { Trigger } from '../config/resources/triggers/trigger.ts';
+import type { TextRule } from '../config/resources/triggers/trigger-of.ts';
 import { commandWordOf } from './command-word.ts';
 
 /** Why nobody takes an event that somebody would take from elsewhere, or from somebody else. */

@@ -8,7 +8,7 @@
 //      any other, or the event would wait for ever. Where nobody was asked, since we keep to a pace of our own, it never is one:
 //      the event's turn comes.
 
-import type { TriggerRetry } from '../config/resources/triggers/trigger.ts';
+import type { TriggerRetry } from '../config/resources/triggers/trigger-of.ts';
 
 export interface FailedAttempt {
   /** Counted from 1. */

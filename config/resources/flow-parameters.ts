@@ -6,7 +6,8 @@ import { joinPath } from '../reader/field-path.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
 import type { Flow } from './flows/flow.ts';
 import type { ReadResource } from './resource-context.ts';
-import type { Binding, Trigger } from './triggers/trigger.ts';
+import type { Binding } from './triggers/binding.ts';
+import type { Trigger } from './triggers/trigger.ts';
 
 /** The trigger with the parameters of the flows that it leads to. Reports what a flow needs and a command does not take. */
 export function withFlowParameters(

@@ -4,7 +4,8 @@
 // AGT1  its name, `agent/NAME`, is none that a file can have.
 
 import type { Target } from '../../../config/resources/triggers/target.ts';
-import type { ManualTrigger, TriggerRetry } from '../../../config/resources/triggers/trigger.ts';
+import type { ManualTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
 import type { Answering } from '../conversations/handlers.ts';
 
 /** A script may take its time. */

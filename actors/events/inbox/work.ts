@@ -1,7 +1,7 @@
 // A kind of work: what is done with one event. This is the seam between the dispatcher, which knows of claims, order and
 // attempts, and those who know what an event means. The key of a mailbox says which kind it is for.
 
-import type { TriggerRetry } from '../../../config/resources/triggers/trigger.ts';
+import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
 import type { NewEvent, StoredEvent, TurnResult } from '../../store/store.ts';
 
 /** What is to happen with a checkpoint, together with it. */

@@ -1,7 +1,7 @@
 // How long to stay away from a platform that says "too much" and not for how long: as `spec.retry` has it, each time longer,
 // until something is taken again. What is deferred counts no attempts, so they are counted here.
 
-import type { TriggerRetry } from '../../../config/resources/triggers/trigger.ts';
+import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
 import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
 
 const MAX_NAMES = 10_000;

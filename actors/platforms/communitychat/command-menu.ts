@@ -1,7 +1,8 @@
 // The commands that the platform shows, with the built-in ones beside those of the files: everywhere, or on single servers. Whoever
 // puts a menu puts all of it.
 
-import type { Binding, CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { Binding } from '../../../config/resources/triggers/binding.ts';
+import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { builtInCommands } from '../../events/built-in-commands.ts';
 
 interface MenuOption {

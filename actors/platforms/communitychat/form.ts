@@ -5,7 +5,8 @@
 //      its own, for which filters are asked again.
 // CCF2  where the platform would refuse the form there is none, and the press is answered with help like any other.
 
-import type { CommunityChatTrigger, Parameter } from '../../../config/resources/triggers/trigger.ts';
+import type { Parameter } from '../../../config/resources/triggers/binding.ts';
+import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { commandParameters } from '../../../machines/command-parameters.ts';
 import { shortened } from '../../events/outbox/shortened-text.ts';
 import { memberOf } from '../payloads/payload-member.ts';

@@ -6,7 +6,7 @@
 // IMA3  what is refused for having been too much is refused to the key: nothing leaves under it meanwhile, nor where an answer says
 //       that nothing is left.
 
-import type { TriggerRetry } from '../../../config/resources/triggers/trigger.ts';
+import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
 import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
 import { type ApiRequest, HttpApi, type HttpApiOptions } from '../../../libs/rest/http-api.ts';
 import { Pace } from '../../../libs/rest/pace.ts';

@@ -1,16 +1,25 @@
 // Bots that several triggers share: a bot has one way to get its updates, and one menu; and of an update that is sent only the
 // secret says whose it is.
 
-import type { BotMessengerConfig } from '../platforms/botmessenger.ts';
-import type { TriggerOf } from '../triggers/trigger.ts';
+import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { ReadOfType } from '../triggers/trigger-type.ts';
 import { warnOfTwoCredentials } from './one-credential.ts';
 
 /** What the platform's menu of commands holds. */
 export const botMenu = { maxCommands: 100, maxDescription: 256 } as const;
 
-type OfBot = ReadOfType<BotMessengerConfig>;
-type BotTrigger = TriggerOf<string, BotMessengerConfig>;
+/** Fields that identify a bot and its source of updates. */
+interface BotConfig {
+  readonly bot_token: string;
+  readonly api_root: string;
+  readonly mode: 'polling' | 'webhook';
+  readonly path: string;
+  readonly secret_token?: string | undefined;
+  readonly webhook_url?: string | undefined;
+}
+
+type OfBot = ReadOfType<BotConfig>;
+type BotTrigger = TriggerOf<string, BotConfig>;
 
 /** Reports what only stands out beside other triggers of the type. */
 export function checkBots(all: readonly OfBot[]): void {

@@ -2,8 +2,7 @@
 // that is beyond one of its limits, so those are checked when files are read.
 
 import { joinPath } from '../../reader/field-path.ts';
-import type { CommunityChatConfig } from '../platforms/communitychat.ts';
-import type { Binding } from '../triggers/trigger.ts';
+import type { Binding } from '../triggers/binding.ts';
 import type { ReadOfType } from '../triggers/trigger-type.ts';
 
 /** Of the platform. */
@@ -13,7 +12,14 @@ const PARAMETER = /^[-_a-z0-9]{1,32}$/;
 /** They stand in the menu beside those of the files. */
 const BUILT_IN = ['agent', 'task', 'fleet', 'flow'];
 
-type OfChat = ReadOfType<CommunityChatConfig>;
+/** Fields that identify a menu. */
+interface MenuConfig {
+  readonly application_id: string;
+  readonly api_root: string;
+  readonly register: string;
+}
+
+type OfChat = ReadOfType<MenuConfig>;
 
 /** Reports what the platform would refuse. */
 export function checkMenus(all: readonly OfChat[]): void {

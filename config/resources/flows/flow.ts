@@ -8,7 +8,7 @@ import type { ValueTemplate } from '../../expressions/value-template.ts';
 import type { Agent } from '../agents/agent.ts';
 import type { ApprovalRules } from '../approval-rules.ts';
 import type { Fleet } from '../fleets/fleet.ts';
-import type { Parameter } from '../triggers/trigger.ts';
+import type { Parameter } from '../triggers/binding.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
 

@@ -7,7 +7,7 @@ import { address, checkAddress } from '../fields/address.ts';
 import type { Filled } from '../fields/filled.ts';
 import { warnOfTwoCredentials } from '../fields/one-credential.ts';
 import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
-import type { TriggerOf } from '../triggers/trigger.ts';
+import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { TriggerType } from '../triggers/trigger-type.ts';
 import { insecureAllowUnverified } from '../triggers/unverified.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';

@@ -9,7 +9,7 @@ import type { Filled } from '../fields/filled.ts';
 import { warnOfNames } from '../fields/platform-ids.ts';
 import { appInToken, appOf, checkApps } from '../fields/workspace-app.ts';
 import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
-import type { TriggerOf } from '../triggers/trigger.ts';
+import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
 

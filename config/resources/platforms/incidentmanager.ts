@@ -7,7 +7,7 @@ import type { Filled } from '../fields/filled.ts';
 import { incidentEventFault } from '../fields/incident-events.ts';
 import { warnOfNames } from '../fields/platform-ids.ts';
 import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
-import type { TriggerOf } from '../triggers/trigger.ts';
+import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { insecureAllowUnverified } from '../triggers/unverified.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';

@@ -7,7 +7,7 @@ import { address, checkAddress } from '../fields/address.ts';
 import type { Filled } from '../fields/filled.ts';
 import { trackerEventFault } from '../fields/tracker-events.ts';
 import { commandsInCommon, doListsMeet, haveSecretInCommon } from '../triggers/ambiguous-triggers.ts';
-import type { TriggerOf } from '../triggers/trigger.ts';
+import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { insecureAllowUnverified } from '../triggers/unverified.ts';
 import { webhookPath, webhookPathPattern } from '../triggers/webhook-path.ts';

@@ -10,7 +10,7 @@ import type { Filled } from '../fields/filled.ts';
 import { warnOfTwoCredentials } from '../fields/one-credential.ts';
 import { warnOfNames } from '../fields/platform-ids.ts';
 import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
-import type { TriggerOf } from '../triggers/trigger.ts';
+import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
 

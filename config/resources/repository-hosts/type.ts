@@ -8,7 +8,7 @@ import {
   doNamesMeet,
   haveSecretInCommon,
 } from '../triggers/ambiguous-triggers.ts';
-import type { TriggerOf } from '../triggers/trigger.ts';
+import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { Fields, ReadOfType, TriggerType } from '../triggers/trigger-type.ts';
 import { type RepoConfig, type RepoConfigWords, repoConfigSchema } from './config.ts';
 import { type EventNames, haveEventInCommon } from './event-names.ts';

@@ -2,9 +2,9 @@
 // both have a command or a default agent. What is certain to be apart is not ambiguous; of two wildcards only their beginnings
 // and ends are compared, so that some that are apart count as ambiguous.
 
-import type { Trigger } from './trigger.ts';
+import type { TriggerOf } from './trigger-of.ts';
 
-type Answering = Pick<Trigger, 'commands' | 'default_target'>;
+type Answering = Pick<TriggerOf<string, unknown>, 'commands' | 'default_target'>;
 
 /** What both would answer, in the same rank; undefined stands for what no command takes. */
 export function commandsInCommon(a: Answering, b: Answering): readonly (string | undefined)[] {

@@ -2,10 +2,10 @@
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
+import type { Binding, Parameter } from './binding.ts';
 import { readApproval } from './binding-approval.ts';
 import type { WrittenBinding, WrittenParameter } from './binding-schema.ts';
 import { type Target, targetKinds } from './target.ts';
-import type { Binding, Parameter } from './trigger.ts';
 import type { TriggerType } from './trigger-type.ts';
 
 const commandsPath = 'spec.commands';

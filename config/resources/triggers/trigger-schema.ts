@@ -6,7 +6,7 @@ import { seconds } from '../../duration-schema.ts';
 import { name, text } from '../../text-schema.ts';
 import { resourceHeader } from '../resource-header.ts';
 import { bindingSchema, type WrittenBinding } from './binding-schema.ts';
-import type { TriggerRetry } from './trigger.ts';
+import type { TriggerRetry } from './trigger-of.ts';
 import { webhookPath } from './webhook-path.ts';
 
 const retrySchema = Type.Object(

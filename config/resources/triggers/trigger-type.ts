@@ -6,8 +6,7 @@ import type * as Type from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
 import type { Problem } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
-import type { ReadResource } from '../resource-context.ts';
-import type { TriggerOf } from './trigger.ts';
+import type { TriggerOf } from './trigger-of.ts';
 
 /** Where the gateway listens, as far as it is known. */
 export interface ListenAddress {
@@ -47,7 +46,7 @@ export interface ByHandRules<Config> {
 
 /** One of all triggers of a type, and where to report what is wrong with it beside the others. */
 export interface ReadOfType<Config> {
-  readonly reader: ReadResource['reader'];
+  readonly reader: SchemaReader;
   readonly trigger: TriggerOf<string, Config>;
 }
 

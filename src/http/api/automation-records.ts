@@ -9,7 +9,7 @@ import type { OutboundLimits } from '../../../actors/events/outbox/limits.ts';
 import type { ConnectionStatus } from '../../../actors/platforms/connections/shared-connection.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
-import type { Binding } from '../../../config/resources/triggers/trigger.ts';
+import type { Binding } from '../../../config/resources/triggers/binding.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
 
 const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());

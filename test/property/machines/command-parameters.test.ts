@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Parameter } from '../../../config/resources/triggers/trigger.ts';
+import type { Parameter } from '../../../config/resources/triggers/binding.ts';
 import { commandParameters } from '../../../machines/command-parameters.ts';
 
 const names = fc.uniqueArray(fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_-]{0,5}$/), {

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Binding } from '../../../config/resources/triggers/binding.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
-import type { Binding } from '../../../config/resources/triggers/trigger.ts';
 import { type Matchable, matched, type Routable } from '../../../machines/matching.ts';
 
 interface Case extends Routable {

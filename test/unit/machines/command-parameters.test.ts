@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Parameter } from '../../../config/resources/triggers/trigger.ts';
+import type { Parameter } from '../../../config/resources/triggers/binding.ts';
 import { commandParameters } from '../../../machines/command-parameters.ts';
 
 const parameter = (name: string, more: Partial<Parameter> = {}): Parameter => ({

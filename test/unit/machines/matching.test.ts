@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Binding } from '../../../config/resources/triggers/binding.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
-import type { Binding } from '../../../config/resources/triggers/trigger.ts';
 import { type Filters, type Matchable, matched, type Routable } from '../../../machines/matching.ts';
 
 const binding = (command: string): Binding => ({

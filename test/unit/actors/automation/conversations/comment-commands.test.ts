@@ -9,8 +9,9 @@ import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
 import { htmlMarks } from '../../../../../actors/events/outbox/resend-mark.ts';
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { repoHostAdapter } from '../../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
+import type { Binding } from '../../../../../config/resources/triggers/binding.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
-import type { Binding, RepoHostTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import type { RepoHostTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { noRecords, noServices } from '../../../../fixtures/automation/contexts.ts';
 import {
   commentPayload,

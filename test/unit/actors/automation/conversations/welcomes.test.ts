@@ -3,8 +3,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { greeting } from '../../../../../actors/automation/conversations/welcome.ts';
 import { chatFilters } from '../../../../../actors/events/inbox/chat-filters.ts';
+import type { Binding } from '../../../../../config/resources/triggers/binding.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
-import type { Binding, ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import type { ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { WaitingChat, type WaitingChatOptions } from '../../../../fixtures/automation/waiting-chat.ts';
 

@@ -1,0 +1,46 @@
+// The fields of every trigger, whatever its type: read, checked, with defaults and variables filled in. The union of all types is in
+// trigger.ts; it is separate because each type uses this file and the union contains each type.
+
+import type { Binding } from './binding.ts';
+import type { Target } from './target.ts';
+
+/** Rule of a trigger with `spec.routing`. */
+export interface TextRule {
+  /** Lower-case texts; an event matches if its text contains one of them. */
+  readonly contains: readonly string[];
+  readonly target: Target;
+}
+
+export interface TriggerRetry {
+  readonly attempts: number;
+  readonly min_backoff_seconds: number;
+  readonly max_backoff_seconds: number;
+  readonly factor: number;
+}
+
+export interface TriggerOf<Type extends string, Config> {
+  readonly name: string;
+  readonly type: Type;
+  readonly config: Config;
+  readonly commands: readonly Binding[];
+  /** The trigger's own default, or the default of the gateway's configuration. */
+  readonly default_target: Target | undefined;
+  /** Rules for text without a command. The first match decides, before `default_target`. */
+  readonly rules?: readonly TextRule[] | undefined;
+  readonly enabled: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly retry: TriggerRetry;
+  /** Time limit of one attempt. */
+  readonly timeout_seconds: number;
+  /** Whether the sender of an event is notified when the event fails or is delayed. */
+  readonly on_failure: 'reply' | 'silent';
+  /** Whether a mention in an answer may notify anyone. */
+  readonly mentions: 'none' | 'allow';
+  /** Message to a conversation that the bot joins; empty = none, undefined = the default of the type. */
+  readonly welcome?: string | undefined;
+  /** Absolute path. */
+  readonly file: string;
+  /** Hash of the whole trigger, with the values of variables. A trigger with an equal hash needs no reload. */
+  readonly hash: string;
+}
