@@ -5,7 +5,6 @@ import type { BodyBudget } from '../body/body-budget.ts';
 import type { IncomingBody } from '../body/incoming-body.ts';
 import { Backlog } from './backlog.ts';
 import { checkHeaders, checkStatus, JSON_HEADERS, plainError } from './framing.ts';
-import type { PacedStream } from './paced-stream.ts';
 import { Reader, type Readers } from './readers.ts';
 import type { Body, HeaderList, HttpReply, HttpStream } from './seam.ts';
 
@@ -18,6 +17,12 @@ export interface ReplyOwner {
   onFault(error: unknown): void;
 }
 
+/** A streamed answer that ends when its client leaves. */
+interface StreamedAnswer extends HttpStream {
+  /** The client has left: the response must not be touched any more. */
+  abort(): void;
+}
+
 export abstract class Reply implements HttpReply {
   /** The body of the request, while it has one. */
   body: IncomingBody | undefined;
@@ -26,7 +31,7 @@ export abstract class Reply implements HttpReply {
   #state: 'fresh' | 'streaming' | 'done' = 'fresh';
   #isSettled = false;
   #onAbort: (() => void) | undefined;
-  #stream: PacedStream | undefined;
+  #stream: StreamedAnswer | undefined;
   /** The answer, while its client takes it bit by bit. */
   #kept: Backlog | undefined;
   #reader: Reader | undefined;
@@ -174,7 +179,7 @@ export abstract class Reply implements HttpReply {
     headers: HeaderList,
     close: boolean,
     readers: Readers,
-  ): PacedStream;
+  ): StreamedAnswer;
   protected abstract cut(): void;
 }
 

@@ -7,15 +7,21 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { PacedStream } from './paced-stream.ts';
 import type { Readers } from './readers.ts';
-import type { UwsReply } from './uws-reply.ts';
+import type { Reply } from './reply.ts';
 
 export const PIECE_BYTES = 65_536;
 
+/** The answer that the stream belongs to. */
+interface StreamingReply extends Reply {
+  /** Stops reading the connection if this is its last answer. */
+  stopReading(): void;
+}
+
 export class UwsStream extends PacedStream {
   readonly #res: HttpResponse;
-  readonly #reply: UwsReply;
+  readonly #reply: StreamingReply;
 
-  constructor(res: HttpResponse, reply: UwsReply, readers: Readers) {
+  constructor(res: HttpResponse, reply: StreamingReply, readers: Readers) {
     super(reply, readers, PIECE_BYTES);
     this.#reply = reply;
     this.#res = res;

@@ -9,11 +9,11 @@ import { forgetOldest } from '../../../actors/base/bounds/forget-oldest.ts';
 import { InternalError, StoppedError } from '../../../actors/base/errors/errors.ts';
 import { type NodeRefusal, nodeHeaders } from '../../../actors/cluster/node-ways.ts';
 import type { Reach } from '../../../actors/cluster/reach.ts';
+import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import type { Part } from '../../../actors/gateway/life.ts';
-import { operator } from '../../../actors/identity/principal.ts';
+import { operator, type Principal } from '../../../actors/identity/principal.ts';
 import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
-import type { Front } from '../front.ts';
 import { JSON_HEADERS, plainError } from '../listener/framing.ts';
 import { refusal } from '../listener/listen.ts';
 import { listenNode } from '../listener/node-listener.ts';
@@ -38,7 +38,16 @@ const DRAIN_POLL_MS = 20;
 const LAST_WORDS_MS = 250;
 
 /** The front that serves requests of other nodes. */
-export type NodesHost = Pick<Front, 'gateway' | 'takeFromNode' | 'reportFault'>;
+export interface NodesHost {
+  readonly gateway: Gateway;
+  readonly reportFault: (error: unknown) => void;
+  /** Handles a request that a node has forwarded, for `principal` if that node has identified the sender. */
+  readonly takeFromNode: (
+    request: HttpRequest,
+    reply: HttpReply,
+    principal?: Principal,
+  ) => BodyHandler | undefined;
+}
 
 export class NodesFront implements Part, Elsewhere {
   readonly name = 'nodes';
