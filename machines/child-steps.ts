@@ -8,7 +8,7 @@
 import type { AnyActorRef, ProvidedActor, Spawner } from 'xstate';
 import type { Change, Child, ChildSpec } from './child.ts';
 import { type Ending, RestartLimitError, recentRestarts, verdict } from './policy.ts';
-import type { Step } from './supervisor.ts';
+import type { Step } from './supervisor-setup.ts';
 
 const dueId = (key: string) => `due:${key}`;
 const overdueId = (key: string) => `overdue:${key}`;

@@ -18,7 +18,8 @@ import {
   type Spawner,
   setup,
 } from 'xstate';
-import { type SupervisorInput, supervisorMachine } from './supervisor.ts';
+import { supervisorMachine } from './supervisor.ts';
+import type { SupervisorInput } from './supervisor-setup.ts';
 
 export interface GatewayMachineInput {
   /** Names of the parts in the order of their start. */

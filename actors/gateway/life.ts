@@ -6,7 +6,8 @@
 
 import { type ActorRefFrom, type AnyActorLogic, type AnyActorRef, createActor, fromPromise } from 'xstate';
 import { gatewayMachine } from '../../machines/gateway.ts';
-import { type SupervisorInput, supervisorMachine } from '../../machines/supervisor.ts';
+import { supervisorMachine } from '../../machines/supervisor.ts';
+import type { SupervisorInput } from '../../machines/supervisor-setup.ts';
 import { deadLettersOf } from '../base/supervision/dead-letters.ts';
 import { guarded } from '../base/supervision/guarded.ts';
 

@@ -15,7 +15,6 @@ import {
   type Refusal,
   startOf,
 } from './catalog-text.ts';
-import type { FilesWords } from './dialects/entry-in-their-words.ts';
 
 /** The mapping of servers, which may be empty, and the pair whose value it is. */
 export interface BlockList {
@@ -75,8 +74,8 @@ export function removeFromBlock(text: string, { items, owner }: BlockList, pair:
   return [{ start: empty, end: empty, text: ' {}' }, cut];
 }
 
-/** `enabled: false`, or as the file says that, as the first line of an entry that does not say whether it is on. */
-export function switchOffInBlock(text: string, entry: YAMLMap, off: FilesWords['off']): Cut[] | Refusal {
+/** Inserts `off`, such as `enabled: false`, as the first line of an entry without such a field. */
+export function switchOffInBlock(text: string, entry: YAMLMap, off: string): Cut[] | Refusal {
   const first = entry.items[0];
   const at = first === undefined ? 0 : startOf(first as Pair);
   const start = lineStart(text, at);

@@ -4,7 +4,6 @@
 import type { Agent } from './agents/agent.ts';
 import type { Fleet } from './fleets/fleet.ts';
 import type { Flow, FlowBody, FlowNode } from './flows/flow.ts';
-import type { LoadedResources } from './load-resources.ts';
 import type { Target } from './triggers/target.ts';
 import type { Trigger } from './triggers/trigger.ts';
 
@@ -14,6 +13,13 @@ export interface GuardingResource {
   readonly agent?: Agent | undefined;
   readonly fleet?: Fleet | undefined;
   readonly flow?: Flow | undefined;
+}
+
+interface GuardingResources {
+  readonly triggers: readonly Trigger[];
+  readonly agents: readonly Agent[];
+  readonly fleets: readonly Fleet[];
+  readonly flows: readonly Flow[];
 }
 
 export interface CallGuard {
@@ -26,7 +32,7 @@ export interface CallGuard {
 }
 
 /** Returns the first guard in the loaded resources, if any. */
-export function findCallGuard({ triggers, agents, fleets, flows }: LoadedResources): CallGuard | undefined {
+export function findCallGuard({ triggers, agents, fleets, flows }: GuardingResources): CallGuard | undefined {
   return (
     firstOf(agents, (agent) => guardOf({ agent })) ??
     firstOf(triggers, (trigger) => guardOf({ trigger })) ??

@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { CallGate } from '../call-gate.ts';
 import { runProgram, type ToolService } from '../program.ts';
 import { inLine } from './call-deadline.ts';
-import { openConfinement } from './confinement/confinement.ts';
+import { openConfinement } from './confinement/open-confinement.ts';
 import { CONCURRENT_CALLS, OPEN_CALLS } from './limits.ts';
 import { editTool } from './tools/edit-tool.ts';
 import { listTools } from './tools/list-tools.ts';

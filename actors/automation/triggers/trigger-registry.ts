@@ -9,7 +9,7 @@
 import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Change } from '../../../machines/child.ts';
-import type { SupervisorInput } from '../../../machines/supervisor.ts';
+import type { SupervisorInput } from '../../../machines/supervisor-setup.ts';
 import { type TriggerInput, triggerMachine } from '../../../machines/trigger.ts';
 import type { Log } from '../../base/errors/log.ts';
 import { guarded } from '../../base/supervision/guarded.ts';

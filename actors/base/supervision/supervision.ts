@@ -3,7 +3,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { Change, Child } from '../../../machines/child.ts';
 import type { RestartPolicy } from '../../../machines/policy.ts';
-import type { SupervisorContext, SupervisorInput } from '../../../machines/supervisor.ts';
+import type { SupervisorContext, SupervisorInput } from '../../../machines/supervisor-setup.ts';
 import { steadyNow } from '../time/steady-clock.ts';
 
 /** For a child that is worth another try for as long as the gateway runs, however often it has failed. */

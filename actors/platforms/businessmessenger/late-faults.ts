@@ -6,10 +6,11 @@
 // UD2  the log has a few lines for one notification, however much is in it; who waits is bounded in time and number.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { platformNote } from '../../events/outbox/platform-errors.ts';
+import type { WebhookSubscriber } from '../webhooks/webhook-table.ts';
 import { businessMessengerErrors } from './errors.ts';
 import type { PlatformFault } from './notification.ts';
-import type { MessengerSubscriber } from './path.ts';
 import type { SendingNow } from './sending-now.ts';
 
 const PLATFORM = 'businessmessenger';
@@ -18,6 +19,8 @@ const FIRST_PAUSE_MS = 25;
 /** Notifications that wait at the same time. */
 const MAX_WAITING = 64;
 const MAX_LINES = 20;
+
+type MessengerSubscriber = WebhookSubscriber<BusinessMessengerTrigger>;
 
 type OfMessage = PlatformFault & { readonly messageId: string };
 

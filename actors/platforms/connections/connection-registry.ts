@@ -14,7 +14,7 @@ import {
   type ConnectionState,
   connectionMachine,
 } from '../../../machines/connection.ts';
-import type { SupervisorInput } from '../../../machines/supervisor.ts';
+import type { SupervisorInput } from '../../../machines/supervisor-setup.ts';
 import type { Log } from '../../base/errors/log.ts';
 import { guarded } from '../../base/supervision/guarded.ts';
 import { childOf, persistentPolicy, supervisorInput } from '../../base/supervision/supervision.ts';

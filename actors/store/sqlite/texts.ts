@@ -3,7 +3,6 @@
 
 import { isUtf8 } from 'node:buffer';
 import type Database from 'libsql';
-import type { SqlValue } from './connection.ts';
 
 /** Where the texts are among the columns of a row, and the statement that gives their bytes. */
 export interface TextColumns {
@@ -23,7 +22,7 @@ export function textColumns(sql: string, statement: Database.Statement): TextCol
 
 /** Puts the texts into their places; what is none is replaced, and told of by its column. */
 export function readTexts(
-  row: SqlValue[],
+  row: unknown[],
   texts: readonly number[],
   onDamage: (column: number) => void,
 ): void {

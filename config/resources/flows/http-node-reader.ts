@@ -5,7 +5,7 @@ import { readPrefix } from '../../expressions/url-prefix.ts';
 import { joinPath } from '../../reader/field-path.ts';
 import { memberOf } from '../../reader/yaml-members.ts';
 import type { HttpMethod, NodeWork } from './flow.ts';
-import type { NodeToRead } from './node-readers.ts';
+import type { NodeToRead } from './node-to-read.ts';
 
 /** Returns undefined if it reported an error. */
 export function readHttpNode(node: NodeToRead): NodeWork | undefined {

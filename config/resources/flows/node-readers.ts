@@ -3,28 +3,11 @@
 import type { Template } from '../../expressions/template.ts';
 import type { ValueTemplate } from '../../expressions/value-template.ts';
 import { joinPath } from '../../reader/field-path.ts';
-import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { memberOf } from '../../reader/yaml-members.ts';
-import type { YamlTree } from '../../reader/yaml-tree.ts';
-import type { Compiler } from './compiler.ts';
-import type { FlowBody, NodeType, NodeWork } from './flow.ts';
+import type { NodeType, NodeWork } from './flow.ts';
 import { whileVariables } from './flow-names.ts';
 import { readHttpNode } from './http-node-reader.ts';
-import type { InlineHandlers } from './inline-handlers.ts';
-
-export interface NodeToRead {
-  readonly reader: SchemaReader;
-  readonly compiler: Compiler;
-  readonly inline: InlineHandlers;
-  readonly id: string;
-  /** Of its `config`. */
-  readonly path: string;
-  readonly tree: YamlTree | undefined;
-  /** As far as it is good, with defaults. */
-  readonly config: Readonly<Record<string, unknown>>;
-  /** Of a loop. */
-  body(): FlowBody | undefined;
-}
+import type { NodeToRead } from './node-to-read.ts';
 
 /** Undefined where something was reported. */
 type Read = (node: NodeToRead) => NodeWork | undefined;

@@ -7,10 +7,8 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, w
 import { mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  type Confinement,
-  openConfinement,
-} from '../../../tool-servers/filesystem/confinement/confinement.ts';
+import type { Confinement } from '../../../tool-servers/filesystem/confinement/confinement.ts';
+import { openConfinement } from '../../../tool-servers/filesystem/confinement/open-confinement.ts';
 import { pinByName } from '../../../tool-servers/filesystem/confinement/pinned-by-name.ts';
 import { ToolError } from '../../../tool-servers/tool-error.ts';
 import { memoryFolder } from '../../fixtures/store/memory-folder.ts';

@@ -17,10 +17,8 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  type Confinement,
-  openConfinement,
-} from '../../../tool-servers/filesystem/confinement/confinement.ts';
+import type { Confinement } from '../../../tool-servers/filesystem/confinement/confinement.ts';
+import { openConfinement } from '../../../tool-servers/filesystem/confinement/open-confinement.ts';
 import { pinByProc } from '../../../tool-servers/filesystem/confinement/pinned.ts';
 import { pinByName } from '../../../tool-servers/filesystem/confinement/pinned-by-name.ts';
 import { ToolError } from '../../../tool-servers/tool-error.ts';

@@ -1,12 +1,6 @@
-// What the filesystem server may do with the disk: the interface of its tools to confined-disk.ts, and how it is opened.
+// The interface through which the tools of the filesystem server access the disk. confined-disk.ts implements it.
 
-import { type FileHandle, stat } from 'node:fs/promises';
-import { complain } from '../../complaint.ts';
-import { UsageError } from '../../tool-error.ts';
-import { AllowedFolder } from './allowed-folder.ts';
-import { ConfinedDisk } from './confined-disk.ts';
-import { type Pin, pinByProc } from './pinned.ts';
-import { pinByName } from './pinned-by-name.ts';
+import type { FileHandle } from 'node:fs/promises';
 
 export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 
@@ -69,42 +63,4 @@ export interface Confinement {
   /** Never replaces what is at `destination`. */
   move(source: string, destination: string): Promise<{ source: string; destination: string }>;
   close(): Promise<void>;
-}
-
-/**
- * Opens the allowed folders, in the order given; each once.
- * @param pin how things are held; by /proc where there is one
- * @throws UsageError when one of them is no existing folder
- */
-export async function openConfinement(folders: readonly string[], pin?: Pin): Promise<Confinement> {
-  if (folders.length === 0) throw new UsageError('name at least one allowed folder');
-  const chosen = pin ?? (await pinOfSystem());
-  const opened: AllowedFolder[] = [];
-  try {
-    for (const folder of folders) {
-      const next = await AllowedFolder.open(folder, chosen);
-      if (opened.some(({ path }) => path === next.path)) await next.close();
-      else opened.push(next);
-    }
-    return new ConfinedDisk(opened, chosen);
-  } catch (error) {
-    for (const folder of opened) await folder.close();
-    throw error;
-  }
-}
-
-async function pinOfSystem(): Promise<Pin> {
-  if (await hasProc()) return pinByProc;
-  complain(
-    'There is no /proc here: files are held by name, which is weaker against swapped links (see the docs).',
-  );
-  return pinByName;
-}
-
-async function hasProc(): Promise<boolean> {
-  if (process.platform !== 'linux') return false;
-  return await stat('/proc/self/fd').then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
 }

@@ -35,7 +35,7 @@ beforeAll(async () => {
   const { outputFiles } = await build({
     stdin: {
       contents: `
-        import { openConfinement } from './tool-servers/filesystem/confinement/confinement.ts';
+        import { openConfinement } from './tool-servers/filesystem/confinement/open-confinement.ts';
         const [box, user, ...calls] = process.argv.slice(2);
         if (Number(user) > 0) {
           process.setgroups([${SHARED_GROUP}]);

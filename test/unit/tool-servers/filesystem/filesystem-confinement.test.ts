@@ -24,10 +24,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isTemporaryName } from '../../../../tool-servers/filesystem/confinement/atomic-write.ts';
-import {
-  type Confinement,
-  openConfinement,
-} from '../../../../tool-servers/filesystem/confinement/confinement.ts';
+import type { Confinement } from '../../../../tool-servers/filesystem/confinement/confinement.ts';
+import { openConfinement } from '../../../../tool-servers/filesystem/confinement/open-confinement.ts';
 import { pinByProc } from '../../../../tool-servers/filesystem/confinement/pinned.ts';
 import { pinByName } from '../../../../tool-servers/filesystem/confinement/pinned-by-name.ts';
 import { factsOf } from '../../../../tool-servers/filesystem/paths/facts.ts';

@@ -5,10 +5,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import {
-  type Confinement,
-  openConfinement,
-} from '../../../../tool-servers/filesystem/confinement/confinement.ts';
+import type { Confinement } from '../../../../tool-servers/filesystem/confinement/confinement.ts';
+import { openConfinement } from '../../../../tool-servers/filesystem/confinement/open-confinement.ts';
 import { CALL_SECONDS } from '../../../../tool-servers/filesystem/limits.ts';
 
 const hung = vi.hoisted(() => ({ count: 0 }));
