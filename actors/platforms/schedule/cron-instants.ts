@@ -1,6 +1,5 @@
-// Which instants a cron expression stands for in a time zone. Croner says at which local times it comes; what clocks make of
-// them is looked at here, since the programs at hand differ in it: croner's own rules fire twice where a time comes twice, and
-// those of node-schedule lose a daily job where clocks go forward at midnight (Cairo, Santiago).
+// Instants of a cron expression in a time zone: its local times (cron-times.ts), mapped across changes of the clocks. The
+// rules of node-schedule are not used, because they lose a daily job where clocks go forward at midnight (Cairo, Santiago).
 //
 // CI1  a local time that the clocks skip comes later by what they skip: 02:30 at 03:30. If that is an instant of its own
 //      too, it is one.
@@ -8,7 +7,7 @@
 //      Where every hour counts neither holds: what is skipped is left out, and what comes twice counts twice.
 // CI3  with a day of the month and a day of the week, either will do (POSIX, crontab).
 
-import { Cron } from 'croner';
+import { CronTimes } from './cron-times.ts';
 import { zoneOffset } from './zone-offset.ts';
 
 const DAY_MS = 86_400_000;
@@ -17,15 +16,12 @@ const MINUTE_MS = 60_000;
 const AROUND_MS = 1.5 * DAY_MS;
 
 export class CronInstants {
-  /** Knows local times, as if they were UTC. */
-  readonly #cron: Cron;
-  readonly #isHourly: boolean;
+  readonly #times: CronTimes;
   readonly #offsetAt: (instantMs: number) => number;
 
-  /** Throws for an expression or a zone that is none. */
+  /** Throws for an invalid expression or zone. */
   constructor(cron: string, zone: string) {
-    this.#cron = new Cron(cron, { utcOffset: 0 });
-    this.#isHourly = isEveryHour(cron.trim().split(/\s+/).at(-4) ?? '');
+    this.#times = new CronTimes(cron);
     this.#offsetAt = zoneOffset(zone);
   }
 
@@ -46,25 +42,19 @@ export class CronInstants {
 
   /** The first instant after `from` at which clocks with this offset show one of the local times; Infinity for none. */
   #timeAfter(from: number, offset: number): number {
-    const local = this.#cron.nextRun(new Date(from + offset));
-    return local === null ? Infinity : local.getTime() - offset;
+    return this.#times.after(from + offset) - offset;
   }
 
   /** Whether a time that clocks with one of the two offsets show at `at`, around a change from the one to the other, counts. */
   #counts(at: number, before: number, after: number): boolean {
     const offset = this.#offsetAt(at);
-    const isShown = this.#cron.match(new Date(at + offset));
-    if (this.#isHourly) return isShown;
+    const isShown = this.#times.has(at + offset);
+    if (this.#times.isEveryHour) return isShown;
     const wasShown = offset === after && this.#offsetAt(at + after - before) === before;
     if (isShown && !wasShown) return true;
     const isSkipped = offset === after && this.#offsetAt(at + before - after) === before;
-    return isSkipped && this.#cron.match(new Date(at + before));
+    return isSkipped && this.#times.has(at + before);
   }
-}
-
-/** Whether a field for the hour leaves none out. */
-function isEveryHour(field: string): boolean {
-  return field.split(',').some((part) => /^(\*|0-23)(\/1)?$/.test(part));
 }
 
 /** The last `max` instants after `fromMs`, up to and with `toMs`, in order; both in epoch ms. */

@@ -1,7 +1,7 @@
-// Checks an expression of cron: five fields, or six with the seconds first. What follows it in time is the scheduler's
-// affair; that one takes a bad expression without a word, so it is judged here, in words an operator can use.
+// Parses cron expressions: five fields, or six with seconds first. node-schedule accepts a bad expression silently, so the
+// check is here, with messages for operators.
 //
-// CR1  what passes here, the scheduler understands, and it comes at some time.
+// CR1  an expression without a fault has a next time.
 
 interface FieldKind {
   readonly name: string;
@@ -25,26 +25,47 @@ const kinds: readonly FieldKind[] = [
 /** Of February, the day that leap years have counts. */
 const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** What is wrong with an expression, or undefined. */
+/** Values of each field. */
+export interface CronFields {
+  readonly seconds: ReadonlySet<number>;
+  readonly minutes: ReadonlySet<number>;
+  readonly hours: ReadonlySet<number>;
+  readonly days: ReadonlySet<number>;
+  readonly months: ReadonlySet<number>;
+  readonly weekdays: ReadonlySet<number>;
+  /** Both the day of month and the day of week are restricted: a day has to match one of them (POSIX). */
+  readonly isEitherDay: boolean;
+}
+
+/** Returns the fault of an expression, or undefined. */
 export function cronFault(expression: string): string | undefined {
+  const parsed = parseCron(expression);
+  if (typeof parsed === 'string') return parsed;
+  const isByDate = /\s\*$/.test(expression.trim());
+  return isByDate && !comes(parsed.days, parsed.months)
+    ? 'never comes: none of its months has such a day'
+    : undefined;
+}
+
+/** Returns the fields of an expression, or its fault as text. */
+export function parseCron(expression: string): CronFields | string {
   const fields = expression.trim().split(/\s+/);
   if (fields.length !== 5 && fields.length !== 6) {
     const found = expression.trim() === '' ? 0 : fields.length;
     return `expected 5 fields (minute, hour, day of month, month, day of week), or 6 with seconds first; found ${found}`;
   }
-  const used = fields.length === 6 ? kinds : kinds.slice(1);
+  if (fields.length === 5) fields.unshift('0');
   const sets: ReadonlySet<number>[] = [];
-  for (const [index, kind] of used.entries()) {
+  for (const [index, kind] of kinds.entries()) {
     const values = valuesOf(fields[index] ?? '', kind);
     if (typeof values === 'string') return `${kind.name}: ${values}`;
     sets.push(values);
   }
-  const [days, monthsOfYear] = sets.slice(-3);
-  // With a day of the week as well, either of the two days will do.
-  const isByDate = fields.at(-1) === '*';
-  if (isByDate && days !== undefined && monthsOfYear !== undefined && !comes(days, monthsOfYear))
-    return 'never comes: none of its months has such a day';
-  return undefined;
+  const none = new Set<number>();
+  const [seconds = none, minutes = none, hours = none, days = none, monthsOfYear = none, weekdaysOf = none] =
+    sets;
+  const isEitherDay = fields[3] !== '*' && fields[5] !== '*';
+  return { seconds, minutes, hours, days, months: monthsOfYear, weekdays: weekdaysOf, isEitherDay };
 }
 
 function comes(days: ReadonlySet<number>, monthsOfYear: ReadonlySet<number>): boolean {

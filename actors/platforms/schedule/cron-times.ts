@@ -1,0 +1,67 @@
+// Local times of a cron expression, in milliseconds as if they were UTC.
+
+import { type CronFields, parseCron } from '../../../config/resources/fields/cron.ts';
+
+const DAY_MS = 86_400_000;
+/** The longest distance between two times: eight years, from one 29 February to the next around 2100. */
+const MAX_DAYS = 8 * 366;
+
+export class CronTimes {
+  readonly #fields: CronFields;
+  /** Seconds since midnight of its times of day, as three ascending lists. */
+  readonly #clock: readonly [hours: number[], minutes: number[], seconds: number[]];
+  readonly isEveryHour: boolean;
+
+  /** Throws for an invalid expression. */
+  constructor(cron: string) {
+    const fields = parseCron(cron);
+    if (typeof fields === 'string') throw new TypeError(`${JSON.stringify(cron)}: ${fields}`);
+    const { hours, minutes, seconds } = fields;
+    this.#fields = fields;
+    this.#clock = [ascending(hours, 3600), ascending(minutes, 60), ascending(seconds, 1)];
+    this.isEveryHour = hours.size === 24;
+  }
+
+  /** Returns the first time after `ms`, or Infinity. */
+  after(ms: number): number {
+    const first = Math.floor(ms / 1000) + 1;
+    const today = Math.floor((first * 1000) / DAY_MS);
+    for (let day = today; day <= today + MAX_DAYS; day += 1) {
+      if (!this.#hasDay(day * DAY_MS)) continue;
+      const second = this.#secondFrom(day === today ? first - (day * DAY_MS) / 1000 : 0);
+      if (second !== undefined) return day * DAY_MS + second * 1000;
+    }
+    return Infinity;
+  }
+
+  has(ms: number): boolean {
+    return this.after(ms - 1) === ms;
+  }
+
+  #hasDay(midnight: number): boolean {
+    const date = new Date(midnight);
+    const { days, months, weekdays, isEitherDay } = this.#fields;
+    if (!months.has(date.getUTCMonth() + 1)) return false;
+    const isDay = days.has(date.getUTCDate());
+    const isWeekday = weekdays.has(date.getUTCDay());
+    return isEitherDay ? isDay || isWeekday : isDay && isWeekday;
+  }
+
+  /** Returns the first time of day at or after `from`, both in seconds since midnight. */
+  #secondFrom(from: number): number | undefined {
+    const [hours, minutes, seconds] = this.#clock;
+    for (const hour of hours) {
+      if (hour + 3599 < from) continue;
+      for (const minute of minutes) {
+        if (hour + minute + 59 < from) continue;
+        const second = seconds.find((each) => hour + minute + each >= from);
+        if (second !== undefined) return hour + minute + second;
+      }
+    }
+    return undefined;
+  }
+}
+
+function ascending(values: ReadonlySet<number>, factor: number): number[] {
+  return [...values].sort((a, b) => a - b).map((value) => value * factor);
+}
