@@ -4,9 +4,9 @@
 
 import type { Log } from '../actors/base/errors/log.ts';
 import { Redactor } from '../actors/base/errors/redact.ts';
+import type { Part } from '../actors/base/supervision/part.ts';
 import type { ClusterHost, ClusterPart } from '../actors/cluster/cluster-part.ts';
 import { Gateway } from '../actors/gateway/gateway.ts';
-import type { Part } from '../actors/gateway/life.ts';
 import type { CatalogDifference } from '../actors/mcp/servers/server-registry.ts';
 import type { OpenStore } from '../actors/store/store-part.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';

@@ -2,8 +2,8 @@
 
 export * from '../actors/base/errors/errors.ts';
 export { type Log, silentLog } from '../actors/base/errors/log.ts';
+export type { Part } from '../actors/base/supervision/part.ts';
 export { Gateway, type GatewayOptions } from '../actors/gateway/gateway.ts';
-export type { Part } from '../actors/gateway/life.ts';
 export { isModern } from '../actors/mcp/clients/eras/modern-caller.ts';
 export type { InProcessOptions, Tool, ToolResult } from '../actors/mcp/clients/in-process-client.ts';
 export type { MessageRouter, Origin } from '../actors/mcp/clients/message-router.ts';

@@ -5,23 +5,14 @@
 
 import type { CallGuard } from '../../config/resources/call-guards.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
-import type { Gateway } from '../gateway/gateway.ts';
-import type { Part, RootRef } from '../gateway/life.ts';
+import type { Part, RootRef } from '../base/supervision/part.ts';
 import { ResourcesInUse } from './resources-in-use.ts';
-import { RunningAutomation } from './running-automation.ts';
-import type { TargetRegistryOptions } from './target-registry.ts';
+import { type AutomationServices, RunningAutomation } from './running-automation.ts';
 import { Pauses } from './triggers/pauses.ts';
-import type { OpenListener } from './triggers/webhook-listeners.ts';
 
-export interface AutomationOptions extends TargetRegistryOptions {
-  readonly gateway: Gateway;
+export interface AutomationOptions extends AutomationServices {
   /** Resources of the start. */
   readonly resources: LoadedResources;
-  /** Reads the files after a folder has changed; errors are in the problems. */
-  load(): Promise<LoadedResources>;
-  readonly openListener: OpenListener;
-  /** Folders to watch for changes; without any, only a requested reload reads the files. */
-  readonly watched: readonly string[];
 }
 
 export class Automation implements Part {

@@ -12,12 +12,12 @@ import { OperatorApprovals } from '../agents/approvals/operator-approvals.ts';
 import { RunFeed } from '../agents/runs/run-feed.ts';
 import { Runs } from '../agents/runs/runs.ts';
 import { guarded } from '../base/supervision/guarded.ts';
+import type { RootRef } from '../base/supervision/part.ts';
 import { drainSupervisor } from '../base/supervision/supervision.ts';
 import { type DeliveryControl, localDeliveryControl } from '../events/inbox/delivery-control.ts';
 import { Dispatcher } from '../events/inbox/dispatcher.ts';
 import { type CircuitStatus, Circuits } from '../events/outbox/circuits.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { RootRef } from '../gateway/life.ts';
 import { InProcessClient } from '../mcp/clients/in-process-client.ts';
 import { type Adapter, accountOf, type OpenTrigger } from '../platforms/adapter.ts';
 import { type Adapters, makeAdapters } from '../platforms/adapters.ts';
@@ -25,7 +25,6 @@ import { LocalLease } from '../platforms/connections/connection-lease.ts';
 import { CONNECTIONS, ConnectionRegistry } from '../platforms/connections/connection-registry.ts';
 import type { Store } from '../store/store.ts';
 import { approvalPlaces } from './approval-places.ts';
-import type { AutomationOptions } from './automation.ts';
 import type { ClusterSide, ClusterSideOptions } from './cluster-side.ts';
 import type { Routing } from './conversations/routing.ts';
 import type { HandlerServices } from './conversations/run-context.ts';
@@ -35,17 +34,27 @@ import { newWarnings } from './reloads/new-warnings.ts';
 import { ResourceReloads } from './reloads/resource-reloads.ts';
 import type { ResourcesInUse } from './resources-in-use.ts';
 import { StoreSweep } from './store-sweep.ts';
-import { TargetRegistry } from './target-registry.ts';
+import { TargetRegistry, type TargetRegistryOptions } from './target-registry.ts';
 import type { Pauses } from './triggers/pauses.ts';
 import { type ConnectionObserver, sourceHost } from './triggers/source-host.ts';
 import { TriggerCounters } from './triggers/trigger-counters.ts';
 import { TRIGGERS, type TriggerDifference, TriggerRegistry } from './triggers/trigger-registry.ts';
-import { WebhookListeners } from './triggers/webhook-listeners.ts';
+import { type OpenListener, WebhookListeners } from './triggers/webhook-listeners.ts';
 import type { OutboxRouting } from './works/outbox-work.ts';
 import { workKinds } from './works/work-kinds.ts';
 import { Works } from './works/works.ts';
 
-export interface RunningAutomationOptions extends Omit<AutomationOptions, 'resources'> {
+/** Services of the program that the automation needs. */
+export interface AutomationServices extends TargetRegistryOptions {
+  readonly gateway: Gateway;
+  /** Reads the files after a folder has changed; errors are in the problems. */
+  load(): Promise<LoadedResources>;
+  readonly openListener: OpenListener;
+  /** Folders to watch for changes; without any, only a requested reload reads the files. */
+  readonly watched: readonly string[];
+}
+
+export interface RunningAutomationOptions extends AutomationServices {
   readonly root: RootRef;
   readonly store: Store;
   /** Loaded from the store. */
@@ -72,6 +81,8 @@ export class RunningAutomation {
   readonly triggers: TriggerRegistry;
   readonly targets: TargetRegistry;
   readonly deliveries: DeliveryControl;
+  readonly pauses: Pauses;
+  readonly counters = new TriggerCounters();
   readonly dispatcher: Dispatcher;
   readonly operator: Operator;
   readonly runs: Runs;
@@ -92,6 +103,7 @@ export class RunningAutomation {
     const redact = (text: string) => redactor.redact(text);
     this.gateway = gateway;
     this.store = store;
+    this.pauses = pauses;
     this.#resources = resources;
     this.listeners = new WebhookListeners(options.openListener);
     this.targets = new TargetRegistry(options, gateway);
@@ -102,11 +114,10 @@ export class RunningAutomation {
     });
     const maxBodyBytes = config.limits.body_bytes;
     this.#adapters = makeAdapters({ maxBodyBytes });
-    const counters = new TriggerCounters();
     this.#clusterSide = makeClusterSide?.({
       ...{ store, log, pauses, redact },
       instance: gateway.cluster?.instance,
-      counters: { triggers: counters, targets: this.feed.counters },
+      counters: { triggers: this.counters, targets: this.feed.counters },
       mark: (name, isPaused) => this.triggers.mark(name, isPaused),
       cancel: (id, note) => this.dispatcher.cancel(id, note),
       platforms: () => this.#platforms(),
@@ -131,8 +142,8 @@ export class RunningAutomation {
     const shared = store.cluster === undefined ? {} : SHARED_CLAIM;
     const dispatcher = new Dispatcher({ store, log, redact, queues, listener: this.feed, ...shared });
     this.dispatcher = dispatcher;
-    const { cancels } = nodes ?? {};
-    this.deliveries = localDeliveryControl({ store, dispatcher, pauses, counters, cancels, redact });
+    const cancelRemote = nodes && ((id: string, note: string) => nodes.cancels.ask(id, note));
+    this.deliveries = localDeliveryControl({ store, dispatcher, cancelRemote, redact });
     this.operator = new Operator(this);
     this.runs = new Runs(this);
     const approvals = new Approvals({ store, places, ...services });
@@ -176,8 +187,7 @@ export class RunningAutomation {
 
   /** Marks the paused triggers: on a full disk they were opened before the store was read. */
   markPaused(): void {
-    for (const { name } of this.triggers.all())
-      if (this.deliveries.isPaused(name)) this.triggers.mark(name, true);
+    for (const { name } of this.triggers.all()) if (this.pauses.has(name)) this.triggers.mark(name, true);
   }
 
   async drain(graceMs: number): Promise<void> {
@@ -199,7 +209,7 @@ export class RunningAutomation {
   /** Requests that wait for the end of an event are answered now: it is accepted, and they would only be cut off. */
   endWaits(): void {
     this.feed.close();
-    this.deliveries.endWaits();
+    this.dispatcher.endWaits();
   }
 
   /**
@@ -225,7 +235,7 @@ export class RunningAutomation {
 
   #use(resources: LoadedResources): TriggerDifference {
     this.targets.use(resources);
-    const difference = this.triggers.apply(resources.triggers, (name) => this.deliveries.isPaused(name));
+    const difference = this.triggers.apply(resources.triggers, (name) => this.pauses.has(name));
     this.#works.judgeAnew();
     this.#clusterSide?.nodes.changed();
     return difference;
@@ -235,14 +245,14 @@ export class RunningAutomation {
     const { triggers, feed, targets } = this;
     return {
       ...{ ...places, feed, services },
-      isPaused: (name) => this.deliveries.isPaused(name),
+      isPaused: (name) => this.pauses.has(name),
       onHeld: (name) => void this.#onHeld(name),
       handlerOf: (target) => targets.handlerOf(target),
       attemptSecondsOf: (target) => targets.triggerOf(target)?.timeout_seconds,
       loaded: () => targets.loaded,
       stop: (id, note) => this.#stop(id, note),
       discard: (id, note) => this.deliveries.discard(id, note),
-      count: (trigger, kind) => this.deliveries.count(trigger, kind),
+      count: (trigger, kind) => this.counters.count(trigger, kind),
       get longestTimeoutMs() {
         return Math.max(triggers.longestTimeoutMs, targets.longestTimeoutMs);
       },
@@ -255,7 +265,7 @@ export class RunningAutomation {
 
   async #onHeld(trigger: string): Promise<void> {
     try {
-      await this.deliveries.releaseHeld(trigger);
+      await this.pauses.onHeld(this.store, trigger);
     } catch (error) {
       const reason = (error as Error).message;
       this.gateway.log.error(
@@ -266,10 +276,10 @@ export class RunningAutomation {
   }
 
   #open(trigger: Trigger, observer: ConnectionObserver): Promise<OpenTrigger> {
-    const { store, deliveries, listeners, gateway } = this;
+    const { store, deliveries, counters, listeners, gateway } = this;
     const connections = this.#connections;
     const adapter = this.adapterOf(trigger);
-    const services = { store, deliveries, listeners, connections, log: gateway.log };
+    const services = { store, deliveries, counters, listeners, connections, log: gateway.log };
     const host = sourceHost(services, observer, () => accountOf(adapter, trigger));
     return adapter.open(trigger, host);
   }

@@ -9,7 +9,7 @@ import type { ConfigHash } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { InternalError } from '../base/errors/errors.ts';
 import type { Log } from '../base/errors/log.ts';
-import type { Part } from '../gateway/life.ts';
+import type { Part } from '../base/supervision/part.ts';
 import type { Cluster, Member } from '../store/membership.ts';
 import type { StorePart } from '../store/store-part.ts';
 import { NodeDifferences } from './node-differences.ts';

@@ -11,6 +11,7 @@ import { forEachLimited } from '../base/bounds/for-each-limited.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../base/errors/errors.ts';
 import type { Log } from '../base/errors/log.ts';
 import { Redactor } from '../base/errors/redact.ts';
+import type { Part, RootRef } from '../base/supervision/part.ts';
 import { drainSupervisor } from '../base/supervision/supervision.ts';
 import { StartTime } from '../base/time/start-time.ts';
 import type { ClusterHost, ClusterPart } from '../cluster/cluster-part.ts';
@@ -43,7 +44,7 @@ import { type CatalogDifference, SERVERS, ServerRegistry } from '../mcp/servers/
 import { SupervisedServers } from '../mcp/servers/supervised-servers.ts';
 import { StateFolder } from '../state/state-folder.ts';
 import { type OpenStore, StorePart } from '../store/store-part.ts';
-import { Life, type Part, REAP_MS, type RootRef } from './life.ts';
+import { Life, REAP_MS } from './life.ts';
 
 export interface GatewayOptions {
   readonly config: GatewayConfig;

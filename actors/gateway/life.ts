@@ -4,23 +4,13 @@
 // GL1  if a part cannot boot, the start fails, and the parts before it are drained: nothing is left running.
 // GL2  the shutdown deadline runs from the first signal or failed part.
 
-import { type ActorRefFrom, type AnyActorLogic, type AnyActorRef, createActor, fromPromise } from 'xstate';
+import { type AnyActorLogic, type AnyActorRef, createActor, fromPromise } from 'xstate';
 import { gatewayMachine } from '../../machines/gateway.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
 import type { SupervisorInput } from '../../machines/supervisor-setup.ts';
 import { deadLettersOf } from '../base/supervision/dead-letters.ts';
 import { guarded } from '../base/supervision/guarded.ts';
-
-/** A part of the program, such as a listener. */
-export interface Part {
-  readonly name: string;
-  /** Receives the root of the actor tree. */
-  boot(root: RootRef): Promise<void>;
-  /** Ends the part within `graceMs`. */
-  drain(graceMs: number): Promise<void>;
-}
-
-export type RootRef = ActorRefFrom<typeof gatewayMachine>;
+import type { Part, RootRef } from '../base/supervision/part.ts';
 
 /** Closing stdin, TERM and KILL of a stubborn process take this long together. */
 export const REAP_MS = 2_500;

@@ -5,67 +5,17 @@ import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import type { Filters } from '../../machines/matching.ts';
 import type { Log } from '../base/errors/log.ts';
-import type { DecisionInbound } from '../events/decision-inbound.ts';
+import type { InboundEvent } from '../events/inbound-event.ts';
+import type { Settled } from '../events/inbox/settled.ts';
+import type { ConnectedAccount } from '../events/outbox/connected-account.ts';
 import type { Outbound } from '../events/outbox/outbound.ts';
 import type { Undelivered } from '../store/delivery.ts';
 import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
-import type { ConnectedAccount, Connections } from './connections/connector.ts';
+import type { Connections } from './connections/connector.ts';
 import type { ManualInput, ManualOrigin } from './manual/input.ts';
 import type { Remark } from './remarks.ts';
 import type { RefusedProof } from './webhooks/refused-proofs.ts';
 import type { Webhook } from './webhooks/webhook.ts';
-
-/** An event as it reads, whatever platform it came from. */
-export interface InboundEvent {
-  /** The platform's word in ids, keys and paths: `repohost`. */
-  readonly platform: string;
-  /** To which account of ours it came: only triggers of that account take it. Undefined where any may. */
-  readonly account?: string | undefined;
-  /** Triggers that may take it: those it was verified for. The router chooses among those of them that still exist. */
-  readonly triggers: readonly string[];
-  /** Names of commands it may stand for, the most exact first: `pull_request.opened`, `pull_request`. */
-  readonly names: readonly string[];
-  /** A command that a person wrote where names are those of events, with its slash: `/deploy`. What stands behind it is in `text`. */
-  readonly spoken?: string | undefined;
-  /** What its adapter has read of it besides, for `takes` and `outbound` of the same adapter. */
-  readonly facts?: unknown;
-  /** Conditions of triggers that only the platform can judge, with its answers: filled in by `complete`, read by `takes`. */
-  readonly checks?: Readonly<Record<string, boolean>> | undefined;
-  /** What a person wrote; undefined for events without words. */
-  readonly text: string | undefined;
-  /** Somebody pressed, chose or filled in something: `text` is what that holds, and `patterns` are about what people write. */
-  readonly isChoice?: boolean | undefined;
-  /** By that they approve or deny what we had asked: it goes to nobody else, whatever commands there are. Whether they may is not the adapter's to know. */
-  readonly decision?: DecisionInbound | undefined;
-  /** A large text as JSON. */
-  readonly textJson?: Uint8Array | undefined;
-  /** Why nothing here can answer it, whatever the filters of triggers say; it is ignored with this note. */
-  readonly unsupported?: string | undefined;
-  readonly channel: string | undefined;
-  /** Other names by which a filter may know it: ids that a chat had before. */
-  readonly channelAliases?: readonly string[] | undefined;
-  readonly user: string | undefined;
-  /** The same: a name beside an id. */
-  readonly userAliases?: readonly string[] | undefined;
-  readonly context: Readonly<Record<string, unknown>>;
-  /** Of a large one no more than the members that are read here. */
-  readonly payload: unknown;
-  /** A large payload whole, as JSON. */
-  readonly payloadJson?: Uint8Array | undefined;
-  /**
-   * What stands behind the command, where the command came apart from the text: parameters are read from this alone, since
-   * what is said besides is no part of the command. Undefined where the command, if any, is in the text.
-   */
-  readonly commandRest?: string | undefined;
-  /** Values given with it beside the text: of a manual run, or of a platform that has fields for them. */
-  readonly parameters: Readonly<Record<string, string>>;
-  /** Whoever sent it sees that an answer is to come, or spoke to us alone: where there will be none they are told so, whatever the reason. */
-  readonly isAwaited?: boolean | undefined;
-  /** Epoch ms. The platform takes no answer after that, so what is not answered by then is given up a little before. */
-  readonly answerBy?: number | undefined;
-  /** Our bot was brought into the conversation: the trigger's `welcome` is said there, and no handler is asked. */
-  readonly isArrival?: boolean | undefined;
-}
 
 export interface RegisterOptions {
   /** For one guild alone, on a platform that has such. */
@@ -122,16 +72,6 @@ export interface SourceHost {
   ): Promise<() => Promise<void>>;
   /** Sockets and pollers of ours to a platform, which all triggers of an account share. */
   readonly connections: Connections;
-}
-
-/** How a delivery has ended; or that it has parked, since nobody knows when that is over. */
-export interface Settled {
-  readonly state: 'done' | 'dead' | 'ignored' | 'waiting';
-  readonly answer: string | undefined;
-  readonly note: string | undefined;
-  /** With `waiting`: the name that wakes it, and when a timer does so, epoch ms. */
-  readonly waitingFor?: string | undefined;
-  readonly until?: number | undefined;
 }
 
 export interface OpenTrigger {

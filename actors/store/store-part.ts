@@ -10,7 +10,7 @@
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { StoppedError, StoreUnavailableError } from '../base/errors/errors.ts';
 import type { Log } from '../base/errors/log.ts';
-import type { Part } from '../gateway/life.ts';
+import type { Part } from '../base/supervision/part.ts';
 import { DiskSpaceProbe } from './disk-space-probe.ts';
 import type { Store } from './store.ts';
 

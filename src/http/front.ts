@@ -8,8 +8,8 @@
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
 import { StoppedError } from '../../actors/base/errors/errors.ts';
+import type { Part, RootRef } from '../../actors/base/supervision/part.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { Part, RootRef } from '../../actors/gateway/life.ts';
 import { isRefusal, operator, type Principal, type Verdict } from '../../actors/identity/principal.ts';
 import { listenSetting } from '../../config/gateway-file/daemon-form.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';

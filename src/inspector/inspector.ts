@@ -24,8 +24,8 @@
 
 import type { Redactor } from '../../actors/base/errors/redact.ts';
 import { deadLettersOf } from '../../actors/base/supervision/dead-letters.ts';
+import type { RootRef } from '../../actors/base/supervision/part.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { RootRef } from '../../actors/gateway/life.ts';
 import type { Principal } from '../../actors/identity/principal.ts';
 import type { Delivery, DeliveryState } from '../../actors/store/delivery.ts';
 import { serverDetails } from '../http/api/records.ts';

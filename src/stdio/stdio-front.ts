@@ -10,8 +10,8 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { StoppedError } from '../../actors/base/errors/errors.ts';
+import type { Part } from '../../actors/base/supervision/part.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { Part } from '../../actors/gateway/life.ts';
 import { isModern, type ModernCaller, readCaller } from '../../actors/mcp/clients/eras/modern-caller.ts';
 import type { Origin } from '../../actors/mcp/clients/message-router.ts';
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';

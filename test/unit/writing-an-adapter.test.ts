@@ -70,7 +70,7 @@ function membersOf(file: string, name: string): readonly string[] {
 
 test.each([
   ['actors/platforms/adapter.ts', 'Adapter'],
-  ['actors/platforms/adapter.ts', 'InboundEvent'],
+  ['actors/events/inbound-event.ts', 'InboundEvent'],
   ['actors/platforms/adapter.ts', 'SourceHost'],
   ['actors/platforms/webhooks/webhook-table.ts', 'PathUse'],
   ['actors/platforms/connections/connector.ts', 'Connector'],

@@ -6,7 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import { approversOf } from '../../../config/resources/approval-rules.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import { type Adapter, accountOf, type InboundEvent } from '../../platforms/adapter.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
+import { type Adapter, accountOf } from '../../platforms/adapter.ts';
 import type { Store, StoredEvent } from '../../store/store.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import { type ApprovalBody, bodyOf, decisionOf, digestOf, type Person } from './approval-record.ts';

@@ -9,7 +9,7 @@ import type { Target } from '../../../config/resources/triggers/target.ts';
 import { Budget, Share } from '../../base/bounds/budget.ts';
 import { OverloadedError } from '../../base/errors/errors.ts';
 import type { DeliveryListener } from '../../events/inbox/delivery-waits.ts';
-import type { Settled } from '../../platforms/adapter.ts';
+import type { Settled } from '../../events/inbox/settled.ts';
 import type { AgentReply } from '../handlers/handler.ts';
 import { AgentCounters } from './agent-counters.ts';
 

@@ -3,8 +3,9 @@
 // A run is a delivery with a journal; what an agent was asked here is shown like one even where it has none.
 
 import { randomUUID } from 'node:crypto';
+import type { Flow } from '../../../config/resources/flows/flow.ts';
 import { type Target, targetText } from '../../../config/resources/triggers/target.ts';
-import type { TargetRegistry } from '../../automation/target-registry.ts';
+import type { ManualTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConflictError, InvalidQueryError, NotFoundError } from '../../base/errors/errors.ts';
 import type { Redactor } from '../../base/errors/redact.ts';
 import { redactedJson } from '../../base/errors/redacted-json.ts';
@@ -24,11 +25,18 @@ import { type RunAnswer, type ShownRun, shownRun, withoutJournal } from './shown
 import { rowOf, ShownSteps } from './shown-step.ts';
 import type { ShownStep } from './step-for-people.ts';
 
+/** The targets in use. */
+interface TargetLookup {
+  readonly loaded: { readonly flows: readonly Flow[] };
+  /** Returns the trigger that every target has; undefined for an unknown target. */
+  triggerOf(target: Target): ManualTrigger | undefined;
+}
+
 export interface RunsHost {
   readonly store: Pick<Store, 'delivery' | 'run' | 'runs' | 'steps' | 'approvals'>;
   readonly deliveries: Pick<DeliveryControl, 'accept' | 'cancel' | 'discard' | 'requeue'>;
   readonly feed: RunFeed;
-  readonly targets: Pick<TargetRegistry, 'triggerOf' | 'loaded'>;
+  readonly targets: TargetLookup;
   readonly gateway: { readonly redactor: Redactor };
 }
 

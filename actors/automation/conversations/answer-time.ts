@@ -3,7 +3,7 @@
 //
 // The clock may have been set since the event was accepted: no more is left than there was then.
 
-import type { InboundEvent } from '../../platforms/adapter.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { StoredEvent } from '../../store/store.ts';
 
 export interface AnswerTime {

@@ -6,7 +6,7 @@ import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../../machines/command-parameters.ts';
 import type { Match } from '../../../machines/matching.ts';
 import type { Job } from '../../agents/handlers/handler.ts';
-import type { InboundEvent } from '../../platforms/adapter.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { StoredEvent } from '../../store/store.ts';
 
 /** With which the keys of conversations begin. */

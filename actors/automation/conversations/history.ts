@@ -3,7 +3,7 @@
 
 import { KEPT_CHARACTERS, KEPT_MESSAGES } from '../../../config/resources/agents/kept-history.ts';
 import type { AgentReply, HistoryMessage, Job } from '../../agents/handlers/handler.ts';
-import type { InboundEvent } from '../../platforms/adapter.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 
 const CUT = ' […]';
 /** Of an event without words: what it was about, not all that came with it. */

@@ -9,11 +9,12 @@
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { AgentReply } from '../../agents/handlers/handler.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { Notice } from '../../events/inbox/work.ts';
 import type { OutboundAction, OutboundMessage } from '../../events/outbox/outbound-message.ts';
 import { outboxRows, type RowOrigin, rowId } from '../../events/outbox/outbox-rows.ts';
 import { replyCard } from '../../events/outbox/reply-card.ts';
-import { type Adapter, accountOf, type InboundEvent } from '../../platforms/adapter.ts';
+import { type Adapter, accountOf } from '../../platforms/adapter.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import { wasTried } from '../works/attempts.ts';
 

@@ -8,8 +8,11 @@ import type { WayIn } from '../../../config/resources/triggers/trigger-type.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
 import { wayInTo } from '../../../config/resources/triggers/way-in.ts';
 import { ConflictError, NotFoundError } from '../../base/errors/errors.ts';
+import type { Redactor } from '../../base/errors/redact.ts';
+import type { DeliveryControl } from '../../events/inbox/delivery-control.ts';
 import type { CircuitStatus } from '../../events/outbox/circuits.ts';
 import { anonymous } from '../../identity/principal.ts';
+import type { Adapter } from '../../platforms/adapter.ts';
 import type {
   Delivery,
   DeliveryCounts,
@@ -17,11 +20,13 @@ import type {
   DeliveryPage,
   DeliveryState,
 } from '../../store/delivery.ts';
+import type { Store } from '../../store/store.ts';
 import type { Answering } from '../conversations/handlers.ts';
 import { timeLimit } from '../conversations/time-limit.ts';
-import type { RunningAutomation } from '../running-automation.ts';
-import type { TriggerCounts } from '../triggers/trigger-counters.ts';
-import type { TriggerLife } from '../triggers/trigger-registry.ts';
+import type { TargetRegistry } from '../target-registry.ts';
+import type { Pauses } from '../triggers/pauses.ts';
+import type { TriggerCounters, TriggerCounts } from '../triggers/trigger-counters.ts';
+import type { TriggerLife, TriggerRegistry } from '../triggers/trigger-registry.ts';
 import type { ManualRun } from './manual-run.ts';
 import type { ProactiveMessage } from './proactive-message.ts';
 import { type ProactiveOrigin, sendProactively } from './proactive-send.ts';
@@ -56,10 +61,26 @@ export interface RunResult {
   readonly until: number | undefined;
 }
 
-export class Operator {
-  readonly #automation: RunningAutomation;
+/** The running automation, as far as the operator needs it. */
+export interface OperatorHost {
+  readonly gateway: { readonly redactor: Redactor };
+  readonly store: Store;
+  readonly triggers: Pick<TriggerRegistry, 'all' | 'get' | 'life' | 'mark'>;
+  readonly targets: Pick<TargetRegistry, 'loaded'>;
+  readonly deliveries: DeliveryControl;
+  readonly pauses: Pauses;
+  readonly counters: Pick<TriggerCounters, 'of'>;
+  /** Retention time of ended deliveries. */
+  readonly keepMs: number;
+  adapterOf(trigger: Trigger): Adapter;
+  /** Returns the circuit of the account that sends the trigger's answers, while it is open. */
+  circuitOf(trigger: Trigger): CircuitStatus | undefined;
+}
 
-  constructor(automation: RunningAutomation) {
+export class Operator {
+  readonly #automation: OperatorHost;
+
+  constructor(automation: OperatorHost) {
     this.#automation = automation;
   }
 
@@ -99,18 +120,18 @@ export class Operator {
   }
 
   async pause(name: string): Promise<TriggerStatus> {
-    const { deliveries, triggers } = this.#automation;
+    const { pauses, store, triggers } = this.#automation;
     this.#named(name);
-    await deliveries.pause(name);
+    await pauses.pause(store, name);
     triggers.mark(name, true);
     return this.trigger(name);
   }
 
   /** One that was paused and is gone can be resumed too: what it holds would hold up its conversations. Undefined then. */
   async resume(name: string): Promise<TriggerStatus | undefined> {
-    const { deliveries, triggers } = this.#automation;
-    if (!deliveries.isPaused(name)) this.#named(name);
-    await deliveries.resume(name);
+    const { pauses, store, triggers } = this.#automation;
+    if (!pauses.has(name)) this.#named(name);
+    await pauses.resume(store, name);
     triggers.mark(name, false);
     return triggers.get(name) === undefined ? undefined : this.trigger(name);
   }
@@ -201,7 +222,7 @@ export class Operator {
   }
 
   #statusOf(trigger: Trigger): TriggerStatus {
-    const { triggers, deliveries } = this.#automation;
+    const { triggers, pauses, counters } = this.#automation;
     const { name } = trigger;
     const { lastError, connection, ...life } = triggers.life(name);
     const circuit = this.#automation.circuitOf(trigger);
@@ -212,8 +233,8 @@ export class Operator {
       connection: connection && { ...connection, lastError: this.#shown(connection.lastError) },
       circuit: circuit && { ...circuit, lastError: this.#shown(circuit.lastError) ?? '' },
       trigger,
-      isPaused: deliveries.isPaused(name),
-      counts: this.#shownCounts(deliveries.countsOf(name)),
+      isPaused: pauses.has(name),
+      counts: this.#shownCounts(counters.of(name)),
       requiresConfirmation: byHand?.requiresConfirmation(trigger.config) ?? false,
       timeoutSeconds: timeLimit(trigger).seconds,
     };

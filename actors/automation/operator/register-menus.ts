@@ -8,8 +8,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
+import type { ConnectedAccount } from '../../events/outbox/connected-account.ts';
 import { type Adapter, accountOf, type MenuByHand, type RegisterOptions } from '../../platforms/adapter.ts';
-import type { ConnectedAccount } from '../../platforms/connections/connector.ts';
 
 /** Those of one account. */
 interface AccountMenu extends ConnectedAccount {

@@ -11,8 +11,9 @@ import {
   scoreOf,
 } from '../../../machines/matching.ts';
 import { type BuiltInCommand, builtInCommand } from '../../events/built-in-commands.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { Notice } from '../../events/inbox/work.ts';
-import type { Adapter, InboundEvent } from '../../platforms/adapter.ts';
+import type { Adapter } from '../../platforms/adapter.ts';
 import { welcomeOf } from '../conversations/welcome.ts';
 
 /** Triggers that are loaded and enabled. */

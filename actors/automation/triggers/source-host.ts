@@ -3,14 +3,15 @@
 
 import type { Log } from '../../base/errors/log.ts';
 import type { DeliveryControl } from '../../events/inbox/delivery-control.ts';
+import type { ConnectedAccount } from '../../events/outbox/connected-account.ts';
 import { destinationKey } from '../../events/outbox/outbox-rows.ts';
 import type { SourceHost } from '../../platforms/adapter.ts';
 import type {
   ConnectionRegistry,
   WatchedConnection,
 } from '../../platforms/connections/connection-registry.ts';
-import type { ConnectedAccount } from '../../platforms/connections/connector.ts';
 import type { Store } from '../../store/store.ts';
+import type { TriggerCounters } from './trigger-counters.ts';
 import type { WebhookListeners } from './webhook-listeners.ts';
 
 /** What a trigger's actor hears of its connection. */
@@ -25,13 +26,14 @@ export interface SourceHostOptions {
   readonly store: Store;
   readonly log: Log;
   readonly deliveries: DeliveryControl;
+  readonly counters: Pick<TriggerCounters, 'countRefused'>;
   readonly listeners: WebhookListeners;
   readonly connections: ConnectionRegistry;
 }
 
 /** `account` is that of the trigger, asked for where it wants a connection. */
 export function sourceHost(
-  { store, log, deliveries, listeners, connections }: SourceHostOptions,
+  { store, log, deliveries, counters, listeners, connections }: SourceHostOptions,
   observer: ConnectionObserver,
   account: () => ConnectedAccount,
 ): SourceHost {
@@ -44,7 +46,7 @@ export function sourceHost(
     cancel: (id, note) => deliveries.cancel(id, note),
     undeliver: (platform, account, messages) =>
       deliveries.undeliver(destinationKey({ platform, account }, ''), messages),
-    onProofRefused: (trigger, refused) => deliveries.countRefused(trigger, refused),
+    onProofRefused: (trigger, refused) => counters.countRefused(trigger, refused),
     listen: (webhook, address) => listeners.listen(webhook, address),
     connections: {
       use: (use) => {

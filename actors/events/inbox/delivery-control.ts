@@ -1,27 +1,20 @@
-// What may be asked about deliveries and the triggers they are for, wherever they are handled: whoever accepts, waits, cancels
-// or pauses goes through here, and does not know which process it is that has the store and the work.
+// Operations on deliveries, for callers that do not know which process has the store and runs the work.
 //
-// What was resolved holds over restarts: an accepted event, a pause, an event that was discarded. What is told at once
-// (pauses, counters) is as far as this process has heard.
+// A resolved change survives a restart: an accepted event, a discarded delivery.
 
-import type { Cancels } from '../../automation/operator/cancels.ts';
-import type { Pauses } from '../../automation/triggers/pauses.ts';
-import type { TriggerCounters, TriggerCounts } from '../../automation/triggers/trigger-counters.ts';
-import type { Settled } from '../../platforms/adapter.ts';
-import type { RefusedProof } from '../../platforms/webhooks/refused-proofs.ts';
 import type { Undelivered } from '../../store/delivery.ts';
 import type { Appended, NewEvent, Store } from '../../store/store.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { Outcome } from './work.ts';
+import type { Settled } from './settled.ts';
 
 export interface DeliveryControl {
-  /** Makes the event durable; it is handled as soon as may be. Rejects as the store's `append` does. */
+  /** Makes the event durable; it runs as soon as possible. Rejects as the store's `append` does. */
   accept(event: NewEvent): Promise<Appended>;
-  /** Makes rows of the outbox durable that come from no event, all or none; they leave as soon as may be. Rejects the same. */
+  /** Makes rows of the outbox without an event durable, all or none. Rejects as the store's `append` does. */
   post(rows: readonly NewEvent[]): Promise<unknown>;
   /**
-   * Resolves when that event has ended or parks, or with undefined after `timeoutMs`; ask before it is accepted. `givenUp` ends the wait.
-   * Rejects with OverloadedError when too many wait.
+   * Resolves when the event ends or parks, or with undefined after `timeoutMs` or when `givenUp` aborts. Call it before
+   * `accept`. Rejects with OverloadedError if too many callers wait.
    */
   settled(
     trigger: string,
@@ -30,53 +23,38 @@ export interface DeliveryControl {
     givenUp?: AbortSignal,
   ): Promise<Settled | undefined>;
   /**
-   * Ends an event that is being handled, or is parked, as `ignored`; false for any other. Rejects with UnavailableError where the node
-   * that handles it does not answer.
+   * Ends a running or parked delivery as `ignored`; returns false in any other state. Rejects with UnavailableError if the
+   * node that runs it does not answer.
    */
   cancel(id: string, note: string): Promise<boolean>;
-  /** Ends an event that waits, is held or dead, as `ignored`, and tells whoever sent it or waits for it; false for any other. */
+  /** Ends a waiting, held or dead delivery as `ignored` and notifies its sender; returns false in any other state. */
   discard(id: string, note: string): Promise<boolean>;
-  /** Has an event that has ended, or is parked, run again, or with `keepsJournal` go on where it was; false for any other. */
+  /**
+   * Runs an ended or parked delivery again; with `keepsJournal` it continues after its last step. Returns false in any other
+   * state.
+   */
   requeue(id: string, options?: { readonly keepsJournal?: boolean }): Promise<boolean>;
   /**
-   * A platform has said of messages that it had taken that they did not arrive: what was sent under these receipts, in a key that
-   * begins so, is dead. Gives the ids, undefined where nothing was.
+   * Marks messages as dead that their platform accepted but did not deliver, by receipt, in keys with this prefix. Returns
+   * their ids, undefined for an unknown receipt.
    */
   undeliver(keyPrefix: string, messages: readonly Undelivered[]): Promise<readonly (string | undefined)[]>;
-  /** From now on events of that trigger are held, each in its place. */
-  pause(trigger: string): Promise<void>;
-  /** What was held goes on. */
-  resume(trigger: string): Promise<void>;
-  isPaused(trigger: string): boolean;
-  /** An event is held for that trigger now, which may have been resumed meanwhile: then it is let go. */
-  releaseHeld(trigger: string): Promise<void>;
-  /** An event of that trigger has ended so. */
-  count(trigger: string, kind: Outcome['kind']): void;
-  /** A request to the path of that trigger proved nothing. */
-  countRefused(trigger: string, refused: RefusedProof): void;
-  countsOf(trigger: string): TriggerCounts;
-  /** Whoever waits for the end of an event here is told that it goes on. */
-  endWaits(): void;
 }
 
 export interface LocalDeliveries {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
-  readonly pauses: Pauses;
-  readonly counters: TriggerCounters;
-  /** Where other nodes handle events. */
-  readonly cancels?: Cancels | undefined;
-  /** Takes out of a note what may not be shown (A9). */
+  /** Cancels a delivery that another node runs; undefined without other nodes. */
+  readonly cancelRemote?: ((id: string, note: string) => Promise<boolean>) | undefined;
+  /** Removes secrets from a note (A9). */
   redact(text: string): string;
 }
 
-/** Of a gateway whose own process has the store and does the work; of a cluster other nodes do so too. */
+/** Returns the operations of a process with the store and the work. Other nodes of a cluster have theirs. */
 export function localDeliveryControl({
   store,
   dispatcher,
-  pauses,
-  counters,
-  cancels,
+  cancelRemote,
   redact,
 }: LocalDeliveries): DeliveryControl {
   const discard = (id: string, note: string) => dispatcher.discard(id, note);
@@ -87,9 +65,9 @@ export function localDeliveryControl({
     async cancel(id, note) {
       if (dispatcher.cancel(id, note)) return true;
       const state = (await store.delivery(id))?.state;
-      if (state === 'running' && cancels !== undefined) return cancels.ask(id, note);
+      if (state === 'running' && cancelRemote !== undefined) return cancelRemote(id, note);
       if (state !== 'waiting') return false;
-      // It may have been woken meanwhile.
+      // The delivery may have been woken in the meantime.
       return (await discard(id, note)) || dispatcher.cancel(id, note);
     },
     discard,
@@ -99,13 +77,5 @@ export function localDeliveryControl({
         keyPrefix,
         messages.map(({ receipt, note }) => ({ receipt, note: redact(note) })),
       ),
-    pause: (trigger) => pauses.pause(store, trigger),
-    resume: (trigger) => pauses.resume(store, trigger),
-    isPaused: (trigger) => pauses.has(trigger),
-    releaseHeld: (trigger) => pauses.onHeld(store, trigger),
-    count: (trigger, kind) => counters.count(trigger, kind),
-    countRefused: (trigger, refused) => counters.countRefused(trigger, refused),
-    countsOf: (trigger) => counters.of(trigger),
-    endWaits: () => dispatcher.endWaits(),
   };
 }

@@ -9,7 +9,7 @@
 
 import { Budget, Share } from '../../base/bounds/budget.ts';
 import { OverloadedError } from '../../base/errors/errors.ts';
-import type { Settled } from '../../platforms/adapter.ts';
+import type { Settled } from './settled.ts';
 
 interface Wait {
   readonly trigger: string;

@@ -11,7 +11,6 @@
 import type { AnyActorRef } from 'xstate';
 import { InternalError } from '../../base/errors/errors.ts';
 import type { Log } from '../../base/errors/log.ts';
-import type { Settled } from '../../platforms/adapter.ts';
 import type { Appended, NewEvent, Store } from '../../store/store.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { Committer } from './committer.ts';
@@ -19,6 +18,7 @@ import { type DeliveryListener, DeliveryWaits } from './delivery-waits.ts';
 import { Elsewhere } from './elsewhere.ts';
 import { mailboxesLogic } from './mailboxes-actor.ts';
 import { discardEffects } from './notices.ts';
+import type { Settled } from './settled.ts';
 import { presentTenure } from './tenure.ts';
 import type { Effects } from './work.ts';
 import { type QueueOptions, type QueueStats, WorkQueue } from './work-queue.ts';

@@ -6,8 +6,8 @@
 // ELS3  one look at a time; while nobody waits for anything the store is not asked.
 
 import type { Log } from '../../base/errors/log.ts';
-import type { Settled } from '../../platforms/adapter.ts';
 import type { Standing, Store } from '../../store/store.ts';
+import type { Settled } from './settled.ts';
 
 export interface ElsewhereHost {
   readonly store: Pick<Store, 'delivery'> & Required<Pick<Store, 'standings'>>;

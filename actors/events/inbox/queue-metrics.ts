@@ -3,10 +3,10 @@
 
 import type { Log } from '../../base/errors/log.ts';
 import { Latency } from '../../mcp/servers/calls/latency.ts';
-import type { Settled } from '../../platforms/adapter.ts';
 import { INBOUND, type NewEvent, type StoredEvent, type TurnResult } from '../../store/store.ts';
 import type { DeliveryWaits } from './delivery-waits.ts';
 import type { Mailbox } from './mailbox.ts';
+import type { Settled } from './settled.ts';
 
 export interface QueueFigures {
   /** Turns whose outcome was committed. */

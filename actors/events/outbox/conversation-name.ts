@@ -1,7 +1,7 @@
 // The name of a conversation as handlers are told it, `botmessenger/4711/-100200300/5`: the word of its platform, the account, and
 // what tells the conversations of that account apart.
 
-import type { ConnectedAccount } from '../../platforms/connections/connector.ts';
+import type { ConnectedAccount } from './connected-account.ts';
 
 /** What follows the account, part by part, as it stands there; undefined for a conversation of anybody else. */
 export function partsOfConversation(

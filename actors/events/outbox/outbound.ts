@@ -2,7 +2,7 @@
 // expiry are neutral (outbox-rows.ts, automation/works/outbox-work.ts) and the same for all.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import type { InboundEvent } from '../../platforms/adapter.ts';
+import type { InboundEvent } from '../inbound-event.ts';
 import type { OutboundLimits } from './limits.ts';
 import type { MentionRule } from './mentions.ts';
 import type { OutboundMessage, OutboundTarget } from './outbound-message.ts';

@@ -7,9 +7,9 @@
 // OR3  a message is no more rows than MAX_PARTS: what is left out of it is said in its last line.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import type { ConnectedAccount } from '../../platforms/connections/connector.ts';
 import type { NewEvent } from '../../store/store.ts';
 import { boundedParts } from './bounded-parts.ts';
+import type { ConnectedAccount } from './connected-account.ts';
 import { messageWithoutMentions } from './mentions.ts';
 import type { Outbound } from './outbound.ts';
 import type { OutboundMessage } from './outbound-message.ts';

@@ -10,12 +10,12 @@
 // BO1  a group that has become a supergroup meanwhile is written to under its new id, in the same attempt.
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
 import type { OutboundTarget } from '../../events/outbox/outbound-message.ts';
 import type { Pacing } from '../../events/outbox/pacing.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { memberOf } from '../payloads/payload-member.ts';
 import type { BotApi } from './api.ts';
 import { BotRefusal, deliveryErrorOf } from './errors.ts';

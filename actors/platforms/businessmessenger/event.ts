@@ -3,9 +3,9 @@
 // BME1  a decision about an approval stands beside its conversation, which may wait for just that. It is of the chat with its person.
 
 import { controlKey } from '../../events/built-in-commands.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { onlyDecides } from '../chats/chat-decisions.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';

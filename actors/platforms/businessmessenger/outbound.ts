@@ -2,11 +2,11 @@
 // which the person wrote.
 
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { GrowingPauses } from '../../events/outbox/growing-pauses.ts';
 import type { Outbound } from '../../events/outbox/outbound.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { BusinessMessengerApi } from './api.ts';
 import { PAIR_LIMIT } from './errors.ts';
 import { MESSAGE_ID, SENDER_NUMBER, SENDER_USER_ID } from './event.ts';

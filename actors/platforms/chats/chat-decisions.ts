@@ -7,8 +7,8 @@
 
 import { decisionIn, type Verdict } from '../../events/decision-action.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { Store } from '../../store/store.ts';
-import type { InboundEvent } from '../adapter.ts';
 
 /** Undefined for the id of any other button. Pure. */
 export function pressedDecision(actionId: string): DecisionInbound | undefined {

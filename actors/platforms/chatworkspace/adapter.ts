@@ -2,9 +2,10 @@
 // share one connection (actors/platforms/connections), its limits and one order of what comes.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { chatFilters } from '../../events/inbox/chat-filters.ts';
 import { openBoth } from '../accounts/webhook-and-connection.ts';
-import type { Adapter, InboundEvent, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { WorkspaceAccounts } from './account.ts';
 import { accountIn, readWorkspaceEvent } from './event.ts';

@@ -4,13 +4,13 @@
 // and after an attempt whose outcome is unknown it is looked for before it is written again.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
 import type { OutboundTarget } from '../../events/outbox/outbound-message.ts';
 import type { Pacing } from '../../events/outbox/pacing.ts';
 import { UnsentRows } from '../../events/outbox/unsent-rows.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { textMember } from '../payloads/payload-member.ts';
 import type { WorkspaceApi } from './api.ts';
 import { deliveryErrorOf, goneWords } from './errors.ts';

@@ -5,8 +5,8 @@
 //      decide waits for that, for five minutes, and is then taken by nobody: its record says why.
 // UE2  it keeps its place in its conversation meanwhile.
 
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { isOurs, isUndecided, usersOf } from './app-bots.ts';
 import type { WorkspaceBot } from './bot.ts';
 import { saidOf, withBots } from './event.ts';

@@ -1,7 +1,7 @@
 // Who may use a trigger of a workspace chat: by workspace, and whether it hears other bots and what mentions nobody.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { InboundEvent } from '../adapter.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type AppBots, isOurs } from './app-bots.ts';
 import type { WorkspaceBot } from './bot.ts';
 import { saidOf } from './event.ts';

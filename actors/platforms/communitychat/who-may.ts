@@ -3,8 +3,8 @@
 
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { type Filters, type Match, matched } from '../../../machines/matching.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { chatFilters } from '../../events/inbox/chat-filters.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { GUILD_ID, type Said, SENDER_ROLES } from './event.ts';
 
 /** A direct message has no server and no roles: where a list is set nobody is let in without being on it. */

@@ -19,9 +19,10 @@ import type { Log } from '../../base/errors/log.ts';
 import { guarded } from '../../base/supervision/guarded.ts';
 import { childOf, persistentPolicy, supervisorInput } from '../../base/supervision/supervision.ts';
 import { steadyNow } from '../../base/time/steady-clock.ts';
+import type { ConnectedAccount } from '../../events/outbox/connected-account.ts';
 import type { ConnectionLease } from './connection-lease.ts';
 import { ConnectionRun } from './connection-run.ts';
-import { type ConnectedAccount, type ConnectionUse, failureOf, type UsedConnection } from './connector.ts';
+import { type ConnectionUse, failureOf, type UsedConnection } from './connector.ts';
 import { type ConnectionStatus, type OnRefused, SharedConnection, type User } from './shared-connection.ts';
 
 export const CONNECTIONS = 'connections';

@@ -44,13 +44,6 @@ export interface ConnectionUse<T extends Trigger = Trigger> {
   readonly connector: Connector<T>;
 }
 
-/** Whose connection it is. */
-export interface ConnectedAccount {
-  /** The platform's word: `botmessenger`. */
-  readonly platform: string;
-  readonly account: string;
-}
-
 export interface UsedConnection {
   /** Resolves when the trigger no longer uses it; after the last one the connection is closed then. Never rejects. */
   release(): Promise<void>;

@@ -8,7 +8,8 @@
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { ConnectionEvent, ConnectionState } from '../../../machines/connection.ts';
 import { type ConnectionFailure, isVisible } from '../../../machines/connection-failure.ts';
-import type { ConnectedAccount, Connector } from './connector.ts';
+import type { ConnectedAccount } from '../../events/outbox/connected-account.ts';
+import type { Connector } from './connector.ts';
 import type { UsersNotice } from './users-notice.ts';
 
 /** What GET /triggers, the inspector and `top` show of a connection. Times are epoch ms. */

@@ -5,7 +5,7 @@
 // delivery parks, 502 when it is dead.
 
 import type { HttpTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { Settled } from '../adapter.ts';
+import type { Settled } from '../../events/inbox/settled.ts';
 import { SeenBodies, type SignedRequest } from '../webhooks/seen-bodies.ts';
 import type { WebhookReply, WebhookRequest } from '../webhooks/webhook.ts';
 import { malformed, takenReply } from '../webhooks/webhook-replies.ts';

@@ -1,9 +1,9 @@
 // The event that a webhook of the incident manager becomes, and how that event reads later. One incident is one conversation.
 
 import { ANY_INCIDENT } from '../../../config/resources/fields/incident-events.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { knownContext } from '../payloads/known-context.ts';
 import { storedPayload } from '../payloads/stored-payload.ts';
 import { agentContext, type EventSaid, eventSaid, incidentContext, incidentIn, wordsOf } from './facts.ts';

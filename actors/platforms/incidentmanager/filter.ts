@@ -4,7 +4,7 @@
 // IMF2  what this gateway wrote itself is never taken, or its answers would be answered.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { InboundEvent } from '../adapter.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { contextText } from './event.ts';
 import { ANNOTATED } from './facts.ts';
 import { isMarkedNote } from './note-mark.ts';

@@ -6,8 +6,8 @@
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { path } from '../../../libs/rest/path.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { knownContext } from '../payloads/known-context.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import type { IncidentManagerApi } from './api.ts';

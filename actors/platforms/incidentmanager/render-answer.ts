@@ -7,12 +7,12 @@
 // IMR3  nothing is beyond the platform's limits: it would refuse the whole.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { withCardText } from '../../events/outbox/card-text.ts';
 import { cutText } from '../../events/outbox/cut-text.ts';
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
 import type { CardAction, OutboundMessage, OutboundTarget } from '../../events/outbox/outbound-message.ts';
 import { shortened } from '../../events/outbox/shortened-text.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { contextText } from './event.ts';
 import { noteMark, withoutNoteMarks } from './note-mark.ts';
 

@@ -10,8 +10,8 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import type { TrackerAccess } from './access.ts';
 import { trackerAccount } from './event.ts';

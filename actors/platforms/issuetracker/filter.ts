@@ -4,7 +4,7 @@
 // ITF2  an issue whose type is not told passes no filter of types.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { InboundEvent } from '../adapter.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 
 interface Filter {
   readonly projects: ReadonlySet<string>;

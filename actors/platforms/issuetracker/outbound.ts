@@ -6,6 +6,7 @@
 // TO2  nothing in a comment mentions anybody: the tracker's format has nodes for that, and none are made.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { MAX_PARTS } from '../../events/outbox/bounded-parts.ts';
 import { withCardText } from '../../events/outbox/card-text.ts';
 import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
@@ -13,7 +14,6 @@ import { DeliveryError, UnrenderableError } from '../../events/outbox/delivery-e
 import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
 import type { OutboundMessage, OutboundTarget } from '../../events/outbox/outbound-message.ts';
 import { Pacing } from '../../events/outbox/pacing.ts';
-import type { InboundEvent } from '../adapter.ts';
 import type { TrackerAccess } from './access.ts';
 import { commentDocuments, MAX_COMMENT } from './document/comment-documents.ts';
 import type { TrackerDocument } from './document/nodes.ts';

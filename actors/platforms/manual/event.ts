@@ -2,9 +2,9 @@
 
 import type { ManualTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConflictError } from '../../base/errors/errors.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
-import type { InboundEvent } from '../adapter.ts';
 import type { ManualInput, ManualOrigin } from './input.ts';
 
 interface ManualBody {

@@ -1,9 +1,9 @@
 // The event that a delivery of a repository host becomes, and how that event reads later. The body is kept as it came, since the
 // signature was over that: JSON, or a form with JSON in it.
 
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { isLargeJson, membersAt, type Spans, spansOf, textOfJson } from '../payloads/large-json.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
 import { placeOf, type RepoEvents, type RepoFacts, repoContext, spokenIn } from './facts.ts';

@@ -9,8 +9,8 @@
 // file says otherwise; while nobody knows, from nobody.
 
 import { compileGlobs } from '../../../libs/globs/glob.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { ResendMarks } from '../../events/outbox/resend-mark.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { factsOf } from './event.ts';
 import type { RepoFacts } from './facts.ts';
 import type { RepoTrigger } from './host.ts';

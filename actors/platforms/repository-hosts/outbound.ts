@@ -7,13 +7,13 @@
 // COM1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have posted
 //      it and have ended before it could say so, whether it counts as an attempt or not.
 
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { withCardText } from '../../events/outbox/card-text.ts';
 import { cutText } from '../../events/outbox/cut-text.ts';
 import { DeliveryError, UnrenderableError } from '../../events/outbox/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
 import type { OutboundMessage, OutboundTarget } from '../../events/outbox/outbound-message.ts';
 import type { ResendMarks } from '../../events/outbox/resend-mark.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { factsOf } from './event.ts';
 import {
   type RepoApi,

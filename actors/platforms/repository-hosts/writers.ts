@@ -7,8 +7,8 @@
 // An answer is good for a minute at most: who is let in may at once, who was thrown out commands no longer than that.
 
 import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { factsOf } from './event.ts';
 import { mayWriteAt } from './filter.ts';
 import type { RepoApi, RepoSender, RepoTrigger } from './host.ts';

@@ -2,8 +2,8 @@
 // is the same event whoever saw it come. Where the clock was set back it may come a second time, as another event.
 
 import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
-import type { InboundEvent } from '../adapter.ts';
 import { newTrace } from '../payloads/new-trace.ts';
 
 interface ScheduleMeta {

@@ -1,7 +1,7 @@
 // Who may use a trigger of a team chat: by tenant, and whether it hears other bots and reactions.
 
 import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { InboundEvent } from '../adapter.ts';
+import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Activity, activityIn } from './activity.ts';
 import { REACTION } from './event.ts';
 

@@ -7,10 +7,10 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 import { forgetOldest } from '../../../actors/base/bounds/forget-oldest.ts';
 import { InternalError, StoppedError } from '../../../actors/base/errors/errors.ts';
+import type { Part } from '../../../actors/base/supervision/part.ts';
 import { type NodeRefusal, nodeHeaders } from '../../../actors/cluster/node-ways.ts';
 import type { Reach } from '../../../actors/cluster/reach.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import type { Part } from '../../../actors/gateway/life.ts';
 import { operator, type Principal } from '../../../actors/identity/principal.ts';
 import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';

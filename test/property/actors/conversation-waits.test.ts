@@ -7,7 +7,6 @@ import type { AgentReply, Handler, Job } from '../../../actors/agents/handlers/h
 import type { HandlerContext, Parked } from '../../../actors/agents/handlers/handler-context.ts';
 import type { Routing } from '../../../actors/automation/conversations/routing.ts';
 import { Pauses } from '../../../actors/automation/triggers/pauses.ts';
-import { TriggerCounters } from '../../../actors/automation/triggers/trigger-counters.ts';
 import { workKinds } from '../../../actors/automation/works/work-kinds.ts';
 import { Works } from '../../../actors/automation/works/works.ts';
 import { localDeliveryControl } from '../../../actors/events/inbox/delivery-control.ts';
@@ -89,14 +88,8 @@ class World {
   }
 
   get #deliveries() {
-    const [store, dispatcher, pauses] = [this.#store, this.#dispatcher as Dispatcher, this.#pauses];
-    return localDeliveryControl({
-      store,
-      dispatcher,
-      pauses,
-      counters: new TriggerCounters(),
-      redact: String,
-    });
+    const dispatcher = this.#dispatcher as Dispatcher;
+    return localDeliveryControl({ store: this.#store, dispatcher, redact: String });
   }
 
   async begin(): Promise<void> {
@@ -138,7 +131,7 @@ class World {
     else if (what === 'its trigger is gone') triggers.delete(trigger);
     else if (what === 'its agent is replaced' || what === 'its trigger is replaced')
       this.#configuration.restore(trigger);
-    else if (what === 'its trigger is paused') await this.#deliveries.pause(trigger);
+    else if (what === 'its trigger is paused') await this.#pauses.pause(this.#store, trigger);
     else if (what === 'everything is back') await this.restoreAll();
     else if (what === 'it is cancelled') await this.#cancel(id);
     else if (what === 'it is woken') await this.wake();
@@ -157,7 +150,7 @@ class World {
   async restoreAll(): Promise<void> {
     for (const name of TRIGGERS) {
       this.#configuration.restore(name);
-      await this.#deliveries.resume(name);
+      await this.#pauses.resume(this.#store, name);
     }
     this.#works?.judgeAnew();
   }

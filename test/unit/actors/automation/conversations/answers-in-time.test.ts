@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Handler, HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
 import { answerTime } from '../../../../../actors/automation/conversations/answer-time.ts';
-import type { InboundEvent } from '../../../../../actors/platforms/adapter.ts';
+import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts';
 import type { Store, StoredEvent } from '../../../../../actors/store/store.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { WaitingChat } from '../../../../fixtures/automation/waiting-chat.ts';

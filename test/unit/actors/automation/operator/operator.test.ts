@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Operator } from '../../../../../actors/automation/operator/operator.ts';
-import type { RunningAutomation } from '../../../../../actors/automation/running-automation.ts';
+import { Operator, type OperatorHost } from '../../../../../actors/automation/operator/operator.ts';
 import { Pauses } from '../../../../../actors/automation/triggers/pauses.ts';
 import { TriggerCounters } from '../../../../../actors/automation/triggers/trigger-counters.ts';
 import { UnavailableError } from '../../../../../actors/base/errors/errors.ts';
@@ -25,11 +24,7 @@ afterEach(() => {
   process.off('unhandledRejection', note);
 });
 
-const parts = {
-  pauses: new Pauses(),
-  counters: new TriggerCounters(),
-  redact: (text: string) => text.replaceAll('hunter2', '[redacted]'),
-};
+const redact = (text: string) => text.replaceAll('hunter2', '[redacted]');
 
 const manual = {
   name: 'deploy',
@@ -54,13 +49,13 @@ test('a run that would wait where too many wait is refused before anything is ac
     triggers: { get: () => manual },
     adapterOf: () => manualAdapter,
     deliveries: localDeliveryControl({
-      ...parts,
       store,
       dispatcher: {
         settled: (trigger: string, id: string, ms: number) => deliveryWaits.wait(trigger, id, ms),
       } as Dispatcher,
+      redact,
     }),
-  } as unknown as RunningAutomation);
+  } as unknown as OperatorHost);
   const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 1 };
   await expect(operator.run('deploy', run, '')).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -74,8 +69,8 @@ test('a run that the store refuses keeps no place among those who wait', async (
     store,
     triggers: { get: () => manual },
     adapterOf: () => manualAdapter,
-    deliveries: localDeliveryControl({ ...parts, store, dispatcher }),
-  } as unknown as RunningAutomation);
+    deliveries: localDeliveryControl({ store, dispatcher, redact }),
+  } as unknown as OperatorHost);
   const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 60 };
   const append = store.append.bind(store);
   store.append = () => Promise.reject(new UnavailableError('the store is full', 5));
@@ -90,8 +85,8 @@ test('whoever waits for a delivery hears that an operator has discarded it (AT3)
   const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store });
   const operator = new Operator({
     store,
-    deliveries: localDeliveryControl({ ...parts, store, dispatcher }),
-  } as unknown as RunningAutomation);
+    deliveries: localDeliveryControl({ store, dispatcher, redact }),
+  } as unknown as OperatorHost);
   const settled = dispatcher.settled('t', 'a1', 60_000);
   await store.append([newEvent('elsewhere/a', 'a1')]);
   expect(await operator.discard('a1')).toMatchObject({ state: 'ignored' });
@@ -105,7 +100,7 @@ test('what a platform says of a message that did not arrive is kept without secr
     works: [new FakeWork(async () => ({ ...done, receipt: 'r1' }))],
     store,
   });
-  const deliveries = localDeliveryControl({ ...parts, store, dispatcher });
+  const deliveries = localDeliveryControl({ store, dispatcher, redact });
   await store.append([newEvent('conversation/a', 'a1')]);
   await until('it was sent', async () => (await store.delivery('a1'))?.state === 'done');
   const lost = { receipt: 'r1', note: '131026 lost, by hunter2' };
@@ -125,7 +120,7 @@ test.each(['cancel', 'discard'] as const)(
       return { kind: 'parked', parkedOn: 'it', holdsKey: true, timers };
     });
     const { dispatcher } = startInbox({ works: [work], store, pollMs: 20 });
-    const deliveries = localDeliveryControl({ ...parts, store, dispatcher });
+    const deliveries = localDeliveryControl({ store, dispatcher, redact });
     expect(await deliveries.cancel('a1', 'no')).toBe(false);
     await store.append([newEvent('conversation/a', 'a1'), newEvent('conversation/a', 'a2')]);
     await until('it is parked', async () => (await store.delivery('a1'))?.state === 'waiting');
@@ -148,10 +143,7 @@ test('what a paused trigger holds can be let go when the trigger is gone; one th
   const pauses = new Pauses();
   await pauses.pause(store, 'gone');
   const triggers = { get: () => undefined, mark: () => {} };
-  const operator = new Operator({
-    triggers,
-    deliveries: localDeliveryControl({ ...parts, store, pauses, dispatcher: {} as Dispatcher }),
-  } as unknown as RunningAutomation);
+  const operator = new Operator({ triggers, store, pauses } as unknown as OperatorHost);
   expect(await operator.resume('gone')).toBeUndefined();
   expect([pauses.has('gone'), await store.keys('paused')]).toEqual([false, []]);
   await expect(operator.resume('gone')).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
@@ -164,14 +156,10 @@ test('what a trigger failed by is told without secrets', () => {
   const operator = new Operator({
     triggers: { get: () => manual, life: () => life },
     circuitOf: () => ({ state: 'open', since: 1, retryAt: 2, lastError: 'at hunter2-hunter2' }),
-    deliveries: localDeliveryControl({
-      ...parts,
-      counters,
-      store: new MemoryStore(),
-      dispatcher: {} as Dispatcher,
-    }),
+    pauses: new Pauses(),
+    counters,
     gateway: { redactor: new Redactor(['hunter2-hunter2']) },
-  } as unknown as RunningAutomation);
+  } as unknown as OperatorHost);
   expect(operator.trigger('deploy')).toMatchObject({
     state: 'failed',
     lastError: 'refused: [redacted]',

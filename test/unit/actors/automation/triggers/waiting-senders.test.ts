@@ -4,9 +4,9 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Handler, HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
+import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts';
 import { chatFilters } from '../../../../../actors/events/inbox/chat-filters.ts';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
-import type { InboundEvent } from '../../../../../actors/platforms/adapter.ts';
 import type { ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { quickRetry, until } from '../../../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';

@@ -3,7 +3,8 @@
 
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { EventTriggers } from '../../../../../actors/automation/triggers/event-triggers.ts';
-import type { Adapter, InboundEvent } from '../../../../../actors/platforms/adapter.ts';
+import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { chatWorkspaceAdapter } from '../../../../../actors/platforms/chatworkspace/adapter.ts';
 import { WorkspaceApi } from '../../../../../actors/platforms/chatworkspace/api.ts';
 import { ChannelNames } from '../../../../../actors/platforms/chatworkspace/channel-names.ts';

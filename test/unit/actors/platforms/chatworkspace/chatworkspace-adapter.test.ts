@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Adapter, InboundEvent } from '../../../../../actors/platforms/adapter.ts';
+import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { chatWorkspaceAdapter } from '../../../../../actors/platforms/chatworkspace/adapter.ts';
 import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { ChatWorkspaceTrigger } from '../../../../../config/resources/triggers/trigger.ts';

@@ -1,7 +1,7 @@
 // Webhooks of the incident manager, over real HTTP: what is taken, as what it reads, and which triggers it is for.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { InboundEvent } from '../../../../../actors/platforms/adapter.ts';
+import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts';
 import { noteMark } from '../../../../../actors/platforms/incidentmanager/note-mark.ts';
 import { restRefusal } from '../../../../fixtures/incident-platform/incident-error.ts';
 import {

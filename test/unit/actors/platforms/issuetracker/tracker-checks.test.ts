@@ -2,8 +2,9 @@
 // asks it, against a tracker on loopback.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
-import type { Adapter, InboundEvent } from '../../../../../actors/platforms/adapter.ts';
+import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { issueTrackerAdapter } from '../../../../../actors/platforms/issuetracker/adapter.ts';
 import { COMMENT_PROPERTY } from '../../../../../actors/platforms/issuetracker/own-comments.ts';
 import type { IssueTrackerTrigger } from '../../../../../config/resources/triggers/trigger.ts';

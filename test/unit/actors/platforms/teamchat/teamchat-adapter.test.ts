@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { proactiveMessage } from '../../../../../actors/automation/operator/proactive-message.ts';
 import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
-import type { InboundEvent } from '../../../../../actors/platforms/adapter.ts';
+import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts';
 import { teamChatAdapter } from '../../../../../actors/platforms/teamchat/adapter.ts';
 import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { TeamChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
