@@ -46,7 +46,7 @@ export const conversationMachine = setup({
     input: {} as ConversationInput,
   },
   actors: {
-    /** Sends `run.ended`; told to end by `abort`, and by its own end. */
+    /** Follows the run until `run.ended`. */
     run: {} as CallbackActorLogic<{ type: 'none' }, ConversationInput>,
   },
   actions: {

@@ -7,10 +7,9 @@
 import { defaultRetry } from '../../../machines/redelivery.ts';
 import { DeadlineError, StoppedError } from '../../base/errors/errors.ts';
 import type { Turn } from '../../store/store.ts';
+import type { Checkpoint } from './checkpoint.ts';
+import type { MailboxLife } from './mailbox-life.ts';
 import type { Effects, Outcome, Work } from './work.ts';
-
-/** What ended it before its time. */
-export type Cut = 'deadline' | 'stopped' | 'cancelled' | 'lost' | 'fault';
 
 /** What an attempt needs of its mailbox. */
 export interface AttemptHost {
@@ -18,15 +17,16 @@ export interface AttemptHost {
   noteOf(error: unknown): string;
   /** Has a checkpoint committed. */
   keep(attempt: Attempt, state: string | null | undefined, effects: Effects): Promise<void>;
-  /** Called once, later: the attempt is over. */
-  ended(): void;
+  /** Receives `ended` once, asynchronously. */
+  apply(event: { readonly type: 'ended' }): void;
 }
 
+/** Outcome of a failure without a trigger. */
+export const failure = (note: string): Outcome => ({ kind: 'failed', note, retry: defaultRetry });
+
 export class Attempt {
-  /** The first reason for which it was cut short; but a lost claim overrides any other. */
-  cut: Cut | undefined;
-  /** Why it was cancelled. */
-  cancelNote: string | undefined;
+  /** The last checkpoint. */
+  checkpoint: Checkpoint | undefined;
   readonly #startedAt = performance.now();
   readonly #controller = new AbortController();
   #endedAt = this.#startedAt;
@@ -51,10 +51,10 @@ export class Attempt {
     const end = (outcome: Outcome) => {
       this.#endedAt = performance.now();
       this.#outcome = outcome;
-      if (this.#keeping === undefined) host.ended();
-      else void this.#keeping.finally(() => host.ended());
+      if (this.#keeping === undefined) host.apply({ type: 'ended' });
+      else void this.#keeping.finally(() => host.apply({ type: 'ended' }));
     };
-    const fail = (error: unknown) => end({ kind: 'failed', note: host.noteOf(error), retry: defaultRetry });
+    const fail = (error: unknown) => end(failure(host.noteOf(error)));
     const checkpoint = (state: string | null | undefined, effects: Effects = {}) =>
       this.#keep(host, state, effects);
     try {
@@ -78,50 +78,34 @@ export class Attempt {
     return kept;
   }
 
-  /** Called instead of `start` when the gateway stops. */
-  skip(host: AttemptHost): void {
-    this.cut = 'stopped';
-    queueMicrotask(() => host.ended());
-  }
-
-  /** The same where the claim is lost before anything was begun. */
-  drop(host: AttemptHost): void {
-    this.cut = 'lost';
-    queueMicrotask(() => host.ended());
-  }
-
-  /** Tells the work to end, and waits for it for so long. */
-  abort(patienceMs: number): void {
+  /** Aborts the signal of the work, and starts the patience. */
+  abort(cut: MailboxLife['cut'], patienceMs: number): void {
     this.#patienceUntil = performance.now() + patienceMs;
     this.#controller.abort(
-      this.cut === 'deadline'
+      cut === 'deadline'
         ? new DeadlineError('the attempt has taken as long as it may')
         : new StoppedError('the event is no longer handled here'),
     );
   }
 
-  /** The deadline is over, and the work has not been told to end. `now` in performance.now() milliseconds, as below. */
+  /** True after the deadline; `now` in performance.now() milliseconds, as below. */
   isOverdue(now: number): boolean {
-    return this.cut === undefined && now >= this.#dueAt;
+    return now >= this.#dueAt;
   }
 
-  /** The work was told to end, and the time to wait for it is over. */
+  /** True when an aborted work still runs after the patience. */
   isStubborn(now: number): boolean {
     return now >= this.#patienceUntil;
   }
 
-  /** The result of the attempt; undefined when it does not count. */
-  judged(): Outcome | undefined {
+  /** Returns the outcome of the attempt; 'none' for an attempt that does not count. */
+  judge({ cut, note }: MailboxLife): Outcome | 'none' | undefined {
     const outcome = this.#outcome;
-    if (this.cut === 'stopped' && (outcome === undefined || outcome.kind === 'failed')) return undefined;
-    if (
-      this.cut === 'cancelled' &&
-      (outcome === undefined || outcome.kind === 'parked' || mayComeAgain(outcome))
-    )
-      return { kind: 'ignored', trigger: outcome?.trigger, note: this.cancelNote, notice: 'stopped' };
-    if (this.cut !== 'deadline' || (outcome !== undefined && mayComeAgain(outcome))) return outcome;
-    const note = `it had not ended after ${Math.round(this.#dueAt - this.#startedAt)} ms`;
-    return { kind: 'failed', note, retry: defaultRetry };
+    if (cut === 'stopped' && (outcome === undefined || outcome.kind === 'failed')) return 'none';
+    if (cut === 'cancelled' && (outcome === undefined || outcome.kind === 'parked' || mayComeAgain(outcome)))
+      return { kind: 'ignored', trigger: outcome?.trigger, note, notice: 'stopped' };
+    if (cut !== 'deadline' || (outcome !== undefined && mayComeAgain(outcome))) return outcome;
+    return failure(`it had not ended after ${Math.round(this.#dueAt - this.#startedAt)} ms`);
   }
 }
 

@@ -3,7 +3,7 @@
 // CP1  it is over once: kept, or rejected; rejected, nothing of it was taken, or its claim is lost and nobody can tell.
 
 import { StoppedError } from '../../base/errors/errors.ts';
-import type { Committed, StoredEvent, TurnRef, TurnResult } from '../../store/store.ts';
+import type { Committed, Turn, TurnResult } from '../../store/store.ts';
 import type { Commit } from './committer.ts';
 import type { Effects } from './work.ts';
 
@@ -27,25 +27,24 @@ export function effectsOf(of: Effects): Effects {
   return { snapshot, emit, timers, cancelTimers, steps, run, asks };
 }
 
-export interface CheckpointOptions {
-  readonly claim: TurnRef;
-  readonly event: StoredEvent;
-  readonly state: string | null | undefined;
-  readonly effects: Effects;
+export interface CheckpointHost {
   hasLostClaim(): boolean;
   onKept(committed: Committed): void;
   reject(error: unknown): void;
 }
 
 export class Checkpoint implements Commit {
-  readonly #options: CheckpointOptions;
+  readonly #host: CheckpointHost;
   #result: TurnResult;
   #refusal: unknown;
 
-  constructor(options: CheckpointOptions) {
-    this.#options = options;
-    const { claim, event, state, effects } = options;
-    const { key, fence } = claim;
+  constructor(
+    { key, fence, event }: Turn,
+    state: string | null | undefined,
+    effects: Effects,
+    host: CheckpointHost,
+  ) {
+    this.#host = host;
     this.#result = { key, fence, seq: event.seq, outcome: 'checkpoint', state, ...effectsOf(effects) };
   }
 
@@ -54,12 +53,12 @@ export class Checkpoint implements Commit {
   }
 
   hasLostClaim(): boolean {
-    return this.#options.hasLostClaim();
+    return this.#host.hasLostClaim();
   }
 
   onCommitted(committed: Committed): void {
-    if (this.#refusal !== undefined) this.#options.reject(this.#refusal);
-    else if (committed.isCurrent) this.#options.onKept(committed);
+    if (this.#refusal !== undefined) this.#host.reject(this.#refusal);
+    else if (committed.isCurrent) this.#host.onKept(committed);
     else this.onGivenUp();
   }
 
@@ -73,7 +72,7 @@ export class Checkpoint implements Commit {
   }
 
   onGivenUp(): void {
-    this.#options.reject(claimLost());
+    this.#host.reject(claimLost());
   }
 }
 

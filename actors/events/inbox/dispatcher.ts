@@ -247,9 +247,9 @@ export class Dispatcher {
     for (const queue of this.#queues) queue.isDraining = true;
     await this.#idle(graceMs - lastMs);
     for (const queue of this.#queues) queue.isStopping = true;
-    for (const mailbox of this.#active()) mailbox.stop();
+    for (const mailbox of this.#active()) mailbox.apply({ type: 'cut', cut: 'stopped' });
     await this.#idle(lastMs / 2);
-    for (const mailbox of this.#active()) mailbox.surrender();
+    for (const mailbox of this.#active()) mailbox.apply({ type: 'surrender' });
     await this.#idle(lastMs / 2);
     clearInterval(this.#timer);
     this.#stopWatching?.();

@@ -1,33 +1,27 @@
-// One active mailbox: it runs the work for its event, commits the result, and goes on with the next event of its key.
-// Its claim is kept in claim.ts, the end of its turn is committed in turn-commit.ts.
+// One active mailbox: runs the work for an event, commits the result, and continues with the next event of the key.
+// Executes the commands of the state machine in mailbox-life.ts; the claim is in claim.ts.
 //
-//   resting ── a turn ──► running ──► ended ──► committing ── the next turn, or ──► resting
+// An actor (machines/conversation.ts) follows only long or aborted runs.
 //
-// A run that lasts, or is told to end, is the matter of the machine (machines/conversation.ts), which calls the methods
-// under "for the machine"; a run that ends within a moment never reaches it. The other methods are called for the store.
-//
-// Nothing is told to a run before the machine knows of it.
-//
-// MB1  there is never a second run before the first has really ended, not even under a new claim (A4). A handler that goes
-//      on although its signal was aborted keeps its claim, and so its conversation waits for it; its place is given
-//      back after a while.
-// MB2  one that rests keeps nothing of what it has handled.
-// MB3  a fault in its actor ends the actor only: the run is told to end and waited for, the attempt has failed, and
-//      the next turn gets an actor of its own.
+// MB1  at most one run at a time, even under a new claim (A4). A handler that ignores an aborted signal keeps the claim
+//      and delays the conversation, but yields the place after the patience.
+// MB2  a resting mailbox keeps no handled event.
+// MB3  a fault in the actor fails only the attempt: the run is aborted and awaited, and the next turn opens a new actor.
 
 import type { AnyActorRef } from 'xstate';
 import type { ConversationEvent } from '../../../machines/conversation.ts';
 import type { Linked } from '../../base/bounds/linked-list.ts';
 import { tell } from '../../base/supervision/dead-letters.ts';
 import type { Committed, StoredEvent, TurnRef, TurnResult } from '../../store/store.ts';
-import { Attempt, type AttemptHost, type Cut } from './attempt.ts';
+import { Attempt, type AttemptHost } from './attempt.ts';
 import { Checkpoint, checkState, claimLost } from './checkpoint.ts';
 import { Claim, type ClaimedTurn } from './claim.ts';
-import { TurnCommit } from './turn-commit.ts';
-import type { Effects } from './work.ts';
+import { type MailboxCommand, type MailboxEvent, resting, type TurnEnd, transition } from './mailbox-life.ts';
+import { faultOutcome, TurnCommit } from './turn-commit.ts';
+import type { Effects, Outcome } from './work.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** A run that goes on for longer is an actor of its own. */
+/** Duration after which a run becomes an actor. */
 const MOMENT_MS = 100;
 
 export class Mailbox implements Linked<Mailbox>, AttemptHost {
@@ -44,142 +38,99 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
   restingSince = 0;
 
   readonly #claim: Claim;
-  readonly #commit: TurnCommit;
-  #phase: 'resting' | 'running' | 'ended' | 'committing' = 'resting';
-  #isSurrendered = false;
-
-  /** Of the turn, from the beginning of its run. */
+  #life = resting;
+  /** Attempt of the current turn. */
   #attempt: Attempt | undefined;
-  #checkpoint: Checkpoint | undefined;
-  #whenEnded: (() => void) | undefined;
+  /** Note of the last actor crash. */
+  #crash = '';
 
-  /** The new mailbox rests until a turn is offered. */
+  /** A new mailbox rests until a turn is offered. */
   constructor(queue: WorkQueue, key: string) {
     this.queue = queue;
     this.key = key;
     this.#claim = new Claim(key);
-    this.#commit = new TurnCommit(this, this.#claim);
   }
 
   get event(): StoredEvent {
     return this.#claim.turn.event;
   }
 
-  /** How long the run took, in milliseconds. */
+  /** Duration of the run, in milliseconds. */
   get tookMs(): number {
     return this.#attempt?.tookMs ?? 0;
   }
 
-  /** The claim to be renewed, which is the newest; none once that is lost, since nobody would use it. */
+  /** The newest claim that is not lost, for renewal. */
   claim(): TurnRef | undefined {
-    return this.#attempt?.cut === 'lost' ? this.#claim.waiting : this.#claim.newest;
+    return this.#life.cut === 'lost' ? this.#claim.waiting : this.#claim.newest;
   }
 
-  /** A claim has brought a turn. */
+  /** Processes an event of the state machine. */
+  apply(event: MailboxEvent): void {
+    const [life, ...commands] = transition(this.#life, event);
+    this.#life = life;
+    for (const command of commands) this.#do(command);
+  }
+
+  /** Begins a claimed turn, or queues it behind the run of a lost claim. */
   offer(claimed: ClaimedTurn): void {
-    if (this.#phase === 'resting') {
-      this.#goOn(claimed);
+    if (this.#life.phase === 'resting') {
+      this.#begin(claimed);
       return;
     }
     this.#claim.wait(claimed);
-    this.#loseClaim();
+    this.apply({ type: 'cut', cut: 'lost' });
   }
 
-  /** Looks whether something is overdue; `now` in performance.now() milliseconds. */
+  /** Fires the timers; `now` in performance.now() milliseconds. */
   tick(now: number): void {
     const attempt = this.#attempt;
-    if (this.#phase !== 'running' || attempt === undefined) return;
-    if (attempt.ageMs(now) >= MOMENT_MS) this.#last();
-    if (attempt.isOverdue(now)) {
-      attempt.cut = 'deadline';
-      this.#tell({ type: 'deadline' });
-    } else if (this.hasPlace && attempt.isStubborn(now) && this.queue.hasRoomForOverruns) {
-      if (this.ref === undefined) this.yieldPlace();
-      else this.#tell({ type: 'patience.over' });
-    }
+    if (attempt === undefined) return;
+    if (attempt.ageMs(now) >= MOMENT_MS) this.apply({ type: 'moment.over' });
+    if (attempt.isOverdue(now)) this.apply({ type: 'cut', cut: 'deadline' });
+    if (this.hasPlace && attempt.isStubborn(now) && this.queue.hasRoomForOverruns)
+      this.apply({ type: 'patience.over' });
   }
 
-  /** The gateway stops: the run is told to end. */
-  stop(): void {
-    this.#cutShort('stopped');
-  }
-
-  /** The event is cancelled: its run is told to end. False when no run is under way. */
+  /** Cancels the run. Returns false without a run, or for an aborted one. */
   cancel(note: string): boolean {
-    return this.#cutShort('cancelled', note);
-  }
-
-  /** The gateway stops, and the run does not end: its claim is given back all the same, since the process ends. */
-  surrender(): void {
-    if (this.#phase !== 'running' && this.#phase !== 'ended') return;
-    this.#isSurrendered = true;
-    // Whoever waits for it would wait for ever.
-    this.#checkpoint?.onGivenUp();
-    this.#commit.stopped();
-    this.#phase = 'committing';
+    const before = this.#life;
+    this.apply({ type: 'cut', cut: 'cancelled', note });
+    return this.#life !== before;
   }
 
   onRenewed(fence: number, heldUntil: number): void {
     this.#claim.onRenewed(fence, heldUntil);
   }
 
-  /** The store could not be asked; `askedAt` in performance.now() milliseconds. */
+  /** The store could not be reached; `askedAt` in performance.now() milliseconds. */
   onNotRenewed(askedAt: number): void {
     this.#claim.dropOverdue(askedAt);
-    if (this.#claim.isOver(askedAt)) this.#loseClaim();
+    if (this.#claim.isOver(askedAt)) this.apply({ type: 'cut', cut: 'lost' });
   }
 
-  /** The store no longer knows the claim; where a commit is under way its answer says what became of it. */
+  /** The store no longer knows the claim; a pending commit still receives its answer. */
   onMissed(fence: number): void {
-    if (this.#claim.onMissed(fence)) this.#loseClaim();
+    if (this.#claim.onMissed(fence)) this.apply({ type: 'cut', cut: 'lost' });
   }
 
-  /** The node has lost what it had claimed: others may have it now, and what runs is to end before this returns. */
+  /** The node lost all claims: aborts the run synchronously, since other nodes may claim the event. */
   onTenureEnded(): void {
-    if (this.#claim.dropEnded()) this.#loseClaim();
+    if (this.#claim.dropEnded()) this.apply({ type: 'cut', cut: 'lost' });
   }
 
   // For the machine.
 
-  /** The run of the turn is an actor from now on; `ended` is called once, later, when it is over. */
-  follow(ended: () => void): void {
-    this.#whenEnded = ended;
-  }
-
   abort(): void {
-    this.#attempt?.abort(this.queue.patienceMs);
+    this.#attempt?.abort(this.#life.cut, this.queue.patienceMs);
   }
 
-  yieldPlace(): void {
-    this.queue.yieldPlace(this);
-  }
-
-  /** The run is over. */
-  settle(): void {
-    if (this.#isSurrendered) return;
-    if (this.#attempt?.cut === 'lost') this.#rest();
-    else {
-      this.#commit.judged(this.#attempt);
-      this.#phase = 'committing';
-    }
-  }
-
-  /** The run's actor has been stopped before the run had ended: by a fault of the machine, or with the whole tree. */
-  abandon(): void {
-    if (this.#phase !== 'running' || this.#attempt === undefined) return;
-    this.#attempt.cut ??= 'fault';
-    this.abort();
-  }
-
-  /** Its actor has failed by a fault, and is gone. */
+  /** Handles a failure of the actor. */
   crashed(error: unknown): void {
     this.ref = undefined;
-    this.queue.record.fault(this, this.queue.noteOf(error));
-    if (this.#phase === 'resting') this.queue.forget(this);
-    else if (this.#phase === 'running') {
-      this.abandon();
-      this.#whenEnded = () => this.#commitFault(error);
-    } else if (this.#phase === 'ended') this.#commitFault(error);
+    this.#crash = this.queue.noteOf(error);
+    this.queue.record.fault(this, this.#crash);
+    this.apply({ type: 'crash' });
   }
 
   // For the attempt.
@@ -189,125 +140,85 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
   }
 
   keep(attempt: Attempt, state: string | null | undefined, effects: Effects): Promise<void> {
-    const isOver = () => this.#isSurrendered || attempt !== this.#attempt || attempt.cut === 'lost';
+    const isCurrent = () =>
+      attempt === this.#attempt && this.#life.phase === 'running' && this.#life.cut !== 'lost';
     return new Promise((resolve, reject) => {
       checkState(state);
-      if (isOver() || this.#phase !== 'running') throw claimLost();
+      if (!isCurrent()) throw claimLost();
       const { turn } = this.#claim;
-      const commit = new Checkpoint({
-        claim: turn,
-        event: turn.event,
-        state,
-        effects,
-        hasLostClaim: () => isOver() || this.#commit.hasLostClaim(),
+      attempt.checkpoint = new Checkpoint(turn, state, effects, {
+        hasLostClaim: () => !isCurrent() || this.#claim.isOver(performance.now()),
         onKept: ({ attempt: goesOnAs = turn.event.attempt }) => {
-          if (!isOver())
+          if (isCurrent())
             this.#claim.goOn(goesOnAs, state === undefined ? turn.event.state : (state ?? undefined));
           resolve();
         },
         reject,
       });
-      this.#checkpoint = commit;
-      this.queue.committer.add(commit);
+      this.queue.committer.add(attempt.checkpoint);
     });
-  }
-
-  ended(): void {
-    if (this.#phase === 'running') this.#phase = 'ended';
-    if (this.#whenEnded === undefined) this.settle();
-    else this.#whenEnded();
   }
 
   // For the commit of the turn.
 
   onCommitted({ isCurrent, next }: Committed, result: TurnResult): void {
+    const { record, work } = this.queue;
     const { snapshot, heldBy } = result;
-    if (isCurrent) this.queue.record.committed(this, result, next);
-    else this.queue.record.lost(this);
-    if (isCurrent && heldBy !== undefined) this.queue.work.onHeld?.(heldBy);
-    if (this.#isSurrendered) this.queue.forget(this);
-    else if (isCurrent && next !== undefined) {
+    if (isCurrent) record.committed(this, result, next);
+    else record.lost(this);
+    if (isCurrent && heldBy !== undefined) work.onHeld?.(heldBy);
+    if (isCurrent && next !== undefined) {
       const left = snapshot === undefined ? this.#claim.turn.snapshot : (snapshot ?? undefined);
-      this.#goOn(this.#claim.after(next, left));
-    } else this.#leave();
+      this.#begin(this.#claim.after(next, left));
+    } else this.apply({ type: 'over' });
   }
 
-  onGivenUp(): void {
-    this.queue.record.lost(this);
-    if (this.#isSurrendered) this.queue.forget(this);
-    else this.#leave();
-  }
-
-  /** Begins a turn, and starts its run. */
-  #goOn(claimed: ClaimedTurn): void {
-    const { queue } = this;
+  #begin(claimed: ClaimedTurn): void {
     this.#claim.begin(claimed);
-    this.#commit.clear();
-    this.#checkpoint = undefined;
-    this.#whenEnded = undefined;
-    queue.occupy(this);
-    if (this.ref === undefined) queue.open(this);
+    // The process may have been suspended since the claim, and the membership may be over.
+    const cut = this.queue.isStopping ? 'stopped' : claimed.tenure.isOver ? 'lost' : undefined;
+    this.apply({ type: 'turn', cut });
+  }
+
+  #do(command: MailboxCommand): void {
+    const { queue } = this;
+    if (command.do === 'start') this.#start();
+    else if (command.do === 'tell') this.#tell(command.type);
+    else if (command.do === 'abort') this.abort();
+    else if (command.do === 'yieldPlace') queue.yieldPlace(this);
+    else if (command.do === 'noteLoss') queue.record.lost(this);
+    else if (command.do === 'rejectCheckpoint') this.#attempt?.checkpoint?.onGivenUp();
+    else if (command.do === 'commit')
+      queue.committer.add(new TurnCommit(this, this.#claim, () => this.#outcomeOf(command.end)));
+    else if (command.do === 'rest') this.#rest();
+    else queue.forget(this);
+  }
+
+  #outcomeOf(end: TurnEnd): Outcome | 'none' | undefined {
+    if (end === 'outcome') return this.#attempt?.judge(this.#life);
+    return end === 'fault' ? faultOutcome(this.#crash) : 'none';
+  }
+
+  #tell(type: ConversationEvent['type']): void {
+    if (this.ref !== undefined) tell(this.ref, { type, attempt: this.event.attempt });
+  }
+
+  #start(): void {
+    const { queue } = this;
     const attempt = new Attempt();
     this.#attempt = attempt;
-    this.#phase = 'running';
-    if (queue.isStopping) attempt.skip(this);
-    // Before anything is begun, since the process may have stood still meanwhile.
-    else if (claimed.tenure.isOver) attempt.drop(this);
-    else attempt.start(queue.work, claimed.turn, this);
+    queue.occupy(this);
+    if (this.ref === undefined) queue.open(this);
+    if (this.#life.cut === undefined) attempt.start(queue.work, this.#claim.turn, this);
+    else queueMicrotask(() => this.apply({ type: 'ended' }));
   }
 
-  /** There is nothing more to do under this claim. */
-  #leave(): void {
-    if (this.ref !== undefined) {
-      this.#rest();
-      return;
-    }
-    const waiting = this.#claim.end();
-    if (waiting === undefined) this.queue.forget(this);
-    else this.#goOn(waiting);
-  }
-
+  /** Rests, or begins the queued turn. */
   #rest(): void {
     const waiting = this.#claim.end();
-    this.#phase = 'resting';
     this.#attempt = undefined;
-    this.#checkpoint = undefined;
-    this.#commit.clear();
-    this.queue.rest(this);
-    if (waiting !== undefined) this.#goOn(waiting);
-  }
-
-  /** Hands the run that is under way to the machine. */
-  #last(): void {
-    if (this.#whenEnded === undefined && this.ref !== undefined)
-      tell(this.ref, { type: 'lasting', attempt: this.event.attempt });
-  }
-
-  #tell(event: ConversationEvent): void {
-    this.#last();
-    if (this.ref !== undefined) tell(this.ref, event);
-  }
-
-  #cutShort(cut: Cut, note?: string): boolean {
-    const attempt = this.#attempt;
-    if (this.#phase !== 'running' || attempt === undefined || attempt.cut !== undefined) return false;
-    attempt.cut = cut;
-    attempt.cancelNote = note;
-    this.#tell({ type: 'stop' });
-    return true;
-  }
-
-  #loseClaim(): void {
-    if (this.#phase !== 'running' || this.#attempt === undefined || this.#attempt.cut === 'lost') return;
-    this.#attempt.cut = 'lost';
-    this.queue.record.lost(this);
-    this.#tell({ type: 'claim.lost' });
-    // The machine may be in the middle of a step, and hear of it only after that.
-    this.abort();
-  }
-
-  #commitFault(error: unknown): void {
-    this.#commit.failed(error);
-    this.#phase = 'committing';
+    if (waiting !== undefined) this.#begin(waiting);
+    else if (this.ref === undefined) this.queue.forget(this);
+    else this.queue.rest(this);
   }
 }

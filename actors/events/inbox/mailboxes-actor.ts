@@ -32,16 +32,16 @@ type MailboxesSnapshot = Snapshot<undefined> & {
 const conversationLogic = guarded(
   conversationMachine.provide({
     actors: {
-      run: fromCallback(({ input, sendBack }) => {
+      run: fromCallback(({ input }) => {
         const mailbox = mailboxOf(input);
-        mailbox.follow(() => sendBack({ type: 'run.ended' }));
-        return () => mailbox.abandon();
+        mailbox.apply({ type: 'followed' });
+        return () => mailbox.apply({ type: 'abandon' });
       }),
     },
     actions: {
       abort: ({ context }) => mailboxOf(context).abort(),
-      yieldPlace: ({ context }) => mailboxOf(context).yieldPlace(),
-      settle: ({ context }) => mailboxOf(context).settle(),
+      yieldPlace: ({ context }) => mailboxOf(context).queue.yieldPlace(mailboxOf(context)),
+      settle: ({ context }) => mailboxOf(context).apply({ type: 'settle' }),
     },
   }),
 );

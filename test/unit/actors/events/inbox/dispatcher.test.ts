@@ -892,6 +892,30 @@ describe('a drain', () => {
     expect((await store.claim(10, 1_000)).map(({ event }) => event.id)).toEqual(['a1']);
   });
 
+  test('releases the claim once, even when the actor failed and the run finishes later', async () => {
+    const gate = new Gate();
+    const work = new FakeWork(() => gate.opened.then(() => done));
+    work.timeout = () => 10;
+    const { dispatcher, store, append, log, said, stats } = inbox({ works: [work], patienceMs: 10 });
+    const commit = vi.spyOn(store, 'commit');
+    const { error } = log;
+    log.error = (fields, message) => {
+      if (message.startsWith('a handler goes on')) throw new Error('no log');
+      error.call(log, fields, message);
+    };
+    await append(a('a1'));
+    await until(
+      'the actor has failed',
+      () => said('a turn of a conversation failed by a fault').length === 1,
+    );
+    await dispatcher.drain(100);
+    gate.open();
+    await until('the run has ended', () => work.runs[0]?.endedAt !== undefined);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(commit.mock.calls.flat(2).map(({ outcome }) => outcome)).toEqual(['queued']);
+    expect(stats()).toMatchObject({ failed: 0, lost: 0 });
+  });
+
   test('tells a handler by its signal why it has to end', async () => {
     const reasons: unknown[] = [];
     const work = new FakeWork((assignment) => {
