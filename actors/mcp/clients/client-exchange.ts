@@ -74,6 +74,11 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
 
   answer(envelope: Envelope): void {
     if (this.isDone) return;
+    const { outlet, rewrite, modernResult } = this;
+    if (outlet.answer !== undefined && rewrite === undefined && modernResult === undefined) {
+      if (this.#end(endOf(envelope))) outlet.answer(envelope);
+      return;
+    }
     let message: Message;
     try {
       message = this.#edited(envelope);
@@ -87,8 +92,8 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
       );
       return;
     }
-    if (!this.#end(envelope.error === undefined ? 'answered' : 'refused')) return;
-    this.#finish(message, this.modernResult && this.#codeOf(envelope, this.modernResult));
+    if (!this.#end(endOf(envelope))) return;
+    this.#finish(message, modernResult && this.#codeOf(envelope, modernResult));
   }
 
   /** Returns the answer in the form for the client. */
@@ -185,3 +190,5 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     return true;
   }
 }
+
+const endOf = ({ error }: Envelope): ExchangeEnd => (error === undefined ? 'answered' : 'refused');

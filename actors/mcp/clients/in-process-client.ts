@@ -1,5 +1,5 @@
-// A client of the gateway's own servers in this process: handlers call tools by it as clients of the modern era do over HTTP,
-// by the same router, within the same bounds, and without a socket.
+// An MCP client in this process. A call to one server is sent in the era of that server; lists and calls at the merged address
+// are requests of the modern era. Router, limits and log are those of all other clients.
 //
 // IPC1  each request ends once: by its answer, its signal or its deadline; in the latter two it is cancelled at its server.
 // IPC2  a tool that says of itself that it has failed is an answer; who could not be asked, or knows no such tool, is an error.
@@ -14,17 +14,20 @@ import {
   UnsentError,
   UpstreamProtocolError,
 } from '../../base/errors/errors.ts';
-import { modernMeta } from '../jsonrpc/modern-meta.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { modernMeta, rawMetaOf } from '../jsonrpc/modern-meta.ts';
 import { readClientMessage, readServerMessage } from '../jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Message, whole } from '../jsonrpc/span.ts';
+import { type Message, rawJson, whole } from '../jsonrpc/span.ts';
+import { toolCallEnvelope } from '../jsonrpc/tool-call-message.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
-import type { MessageRouter } from './message-router.ts';
+import type { MessageRouter, Origin } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
+import type { OwnCaller } from './routing/modern-router.ts';
 
 /** The gateway, as far as this client needs it. */
 export interface InProcessHost {
-  readonly router: Pick<MessageRouter, 'stateless'>;
+  readonly router: Pick<MessageRouter, 'stateless' | 'callTool'>;
   readonly serverInfo: { readonly name: string; readonly version: string };
   /** Throws UnknownServerError. */
   server(id: string): ManagedServer;
@@ -56,9 +59,10 @@ export interface ProgressReport {
   readonly message?: string;
 }
 
-interface RequestExtras extends Pick<InProcessCallOptions, 'onProgress' | 'onReport'> {
-  readonly meta?: Readonly<Record<string, unknown>>;
-}
+type Progress = Pick<InProcessCallOptions, 'onProgress' | 'onReport'>;
+
+/** Exchange of a request; undefined if the request has ended. */
+type Running = ReturnType<MessageRouter['stateless']>;
 
 const KEY_MEMBER = 'actor-gateway/key';
 
@@ -81,10 +85,16 @@ const MAX_PAGES = 1_000;
 
 export class InProcessClient {
   readonly #host: InProcessHost;
+  #introduction: OwnCaller | undefined;
   #lastId = 0;
 
   constructor(host: InProcessHost) {
     this.#host = host;
+  }
+
+  get #caller(): OwnCaller {
+    this.#introduction ??= callerOf(this.#host.serverInfo);
+    return this.#introduction;
   }
 
   /** All pages of the list, without elements that have no name. Rejects as `callTool` does. */
@@ -106,38 +116,62 @@ export class InProcessClient {
     args: Readonly<Record<string, unknown>>,
     { key, onProgress, onReport, ...options }: InProcessCallOptions = {},
   ): Promise<ToolResult> {
-    const more = { meta: key === undefined ? {} : { [KEY_MEMBER]: key }, onProgress, onReport };
-    const result = await this.#request('tools/call', { name, arguments: args }, options, more);
+    const progress = { onProgress, onReport };
+    const result =
+      options.server === undefined
+        ? await this.#request('tools/call', { name, arguments: args }, options, progress, key)
+        : await this.#call(name, args, options, progress, key);
     if (result.resultType === 'input_required')
       throw new StoppedError(`the tool ${name} asks its caller something, and nobody is there to answer`);
     return result as ToolResult;
   }
 
-  async #request(
+  /** Calls a tool of one server in the era of that server. */
+  #call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: InProcessOptions,
+    progress: Progress,
+    key: string | undefined,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    return this.#answerOf('tools/call', options, progress, (id, server, waiting, origin) => {
+      const meta = key === undefined ? {} : { [KEY_MEMBER]: rawJson(key) };
+      const envelope = toolCallEnvelope(id, name, args, meta);
+      return this.#host.router.callTool(envelope, this.#caller, server as ManagedServer, waiting, origin);
+    });
+  }
+
+  /** Sends a request as a modern client does. */
+  #request(
     method: string,
     params: Readonly<Record<string, unknown>>,
+    options: InProcessOptions,
+    progress: Progress = {},
+    key?: string,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    return this.#answerOf(method, options, progress, (id, server, waiting, origin) => {
+      const own = { progressToken: id, ...(key === undefined ? {} : { [KEY_MEMBER]: key }) };
+      const _meta = { ...own, ...modernMeta(this.#caller) };
+      const request = { jsonrpc: '2.0', id, method, params: { ...params, _meta } };
+      const envelope = readClientMessage(Buffer.from(JSON.stringify(request)));
+      return this.#host.router.stateless(envelope, server, waiting, origin);
+    });
+  }
+
+  /** Starts a request and waits for its answer, signal or deadline. */
+  async #answerOf(
+    method: string,
     { server, signal, timeoutMs = TIMEOUT_MS, trace }: InProcessOptions,
-    { meta, onProgress, onReport }: RequestExtras = {},
+    progress: Progress,
+    begin: (id: number, server: ManagedServer | undefined, waiting: Waiting, origin: Origin) => Running,
   ): Promise<Readonly<Record<string, unknown>>> {
     endWhatIsOver();
     signal?.throwIfAborted();
-    const { router, serverInfo } = this.#host;
     this.#lastId += 1;
     const id = this.#lastId;
-    const caller = { clientInfo: { name: serverInfo.name, version: serverInfo.version }, capabilities: {} };
-    const request = {
-      jsonrpc: '2.0',
-      id,
-      method,
-      params: { ...params, _meta: { progressToken: id, ...meta, ...modernMeta(caller) } },
-    };
-    const envelope = readClientMessage(Buffer.from(JSON.stringify(request)));
     const target = typeof server === 'string' ? this.#host.server(server) : server;
-    const waiting = new Waiting({ onProgress, onReport });
-    const running = router.stateless(envelope, target, waiting, {
-      requestId: `in-process-${id}`,
-      traceparent: trace,
-    });
+    const waiting = new Waiting(progress);
+    const running = begin(id, target, waiting, { requestId: `in-process-${id}`, traceparent: trace });
     const giveUp = (error: unknown) => {
       waiting.reject(error);
       running?.cancel('the caller does not wait for it any more');
@@ -161,6 +195,12 @@ export class InProcessClient {
   }
 }
 
+function callerOf({ name, version }: InProcessHost['serverInfo']): OwnCaller {
+  const clientInfo = { name, version };
+  const meta = rawMetaOf(rawJson(clientInfo), '{}', undefined);
+  return { clientInfo, capabilities: {}, logLevel: undefined, meta };
+}
+
 function isTool(item: unknown): item is Tool {
   return typeof (item as { readonly name?: unknown } | null)?.name === 'string';
 }
@@ -175,10 +215,10 @@ class Waiting implements Outlet {
   reject: (error: unknown) => void = () => {};
   #resolve: (result: Readonly<Record<string, unknown>>) => void = () => {};
 
-  readonly #told: Pick<InProcessCallOptions, 'onProgress' | 'onReport'>;
+  readonly #progress: Progress;
 
-  constructor(told: Pick<InProcessCallOptions, 'onProgress' | 'onReport'>) {
-    this.#told = told;
+  constructor(progress: Progress) {
+    this.#progress = progress;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.reject = reject;
@@ -189,7 +229,7 @@ class Waiting implements Outlet {
 
   /** Of what comes before an answer only its progress is of use here. */
   send(message: Message): void {
-    const { onProgress, onReport } = this.#told;
+    const { onProgress, onReport } = this.#progress;
     if (onProgress === undefined && onReport === undefined) return;
     try {
       const told = readServerMessage(whole(message));
@@ -206,9 +246,24 @@ class Waiting implements Outlet {
     this.reject(isUnsent && !error.isUnsent ? new UnsentError(error) : error);
   }
 
+  /** Parses only the result, not the whole message. */
+  answer(answer: Envelope): void {
+    const { error, result } = answer;
+    this.#settle(() =>
+      resultIn({
+        result: answer.parse(result),
+        ...(error === undefined ? {} : { error: answer.parse(error) }),
+      }),
+    );
+  }
+
   finish(message: Buffer): void {
+    this.#settle(() => resultIn(JSON.parse(message.toString('utf8'))));
+  }
+
+  #settle(read: () => Readonly<Record<string, unknown>>): void {
     try {
-      this.#resolve(resultIn(message));
+      this.#resolve(read());
     } catch (failure) {
       this.reject(failure);
     }
@@ -233,9 +288,8 @@ function nameOf(server: string | ManagedServer | undefined): string {
   return typeof server === 'string' ? server : server.id;
 }
 
-/** Throws an RpcFault for a refusal, and for what no client could use. */
-function resultIn(message: Buffer): Readonly<Record<string, unknown>> {
-  const { result, error } = JSON.parse(message.toString('utf8')) as Readonly<Record<string, unknown>>;
+/** Throws an RpcFault for a refusal, and for an answer that no client could use. */
+function resultIn({ result, error }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (error !== undefined) {
     const { code, message: why } = (error ?? {}) as Readonly<Record<string, unknown>>;
     throw new RpcFault(

@@ -15,7 +15,7 @@ import { type Endpoint, type Profile, profileAt, serverAt } from './profiles/pro
 import { routeTo } from './routed-request.ts';
 import { AggregateContexts } from './routing/aggregate-contexts.ts';
 import { routeToAny } from './routing/aggregate-router.ts';
-import { routeModern } from './routing/modern-router.ts';
+import { type OwnCaller, routeModern, routeOwnCall } from './routing/modern-router.ts';
 import { routeToServer } from './routing/server-router.ts';
 import { gatewayInitializeResult, initializeAtServer, readInitialize } from './sessions/initialize.ts';
 import { listen } from './sessions/listen.ts';
@@ -129,6 +129,24 @@ export class MessageRouter {
     try {
       if (server === undefined) routeToAny(request, this.#contexts.of(profile));
       else routeModern(routeTo(request, server), caller, this.#gateway);
+    } catch (error) {
+      endBy(error, exchange);
+    }
+    return this.#hasPlace(exchange, envelope, server, undefined) ? exchange : undefined;
+  }
+
+  /** Routes a tool call of the gateway itself to one server. Returns its exchange, or undefined if the call has ended. */
+  callTool(
+    envelope: Envelope,
+    caller: OwnCaller,
+    server: ManagedServer,
+    outlet: Outlet,
+    origin: Origin,
+  ): ClientExchange | undefined {
+    const exchange = this.#exchange(envelope, outlet, origin, undefined, undefined);
+    const request = { session: undefined, caller, envelope, exchange, trace: origin };
+    try {
+      routeOwnCall(routeTo(request, server), caller, this.#gateway);
     } catch (error) {
       endBy(error, exchange);
     }

@@ -2,6 +2,7 @@
 // per POST and one per GET stream; a stdio front end has one for all. Sending never throws and never blocks.
 
 import type { GatewayError } from '../../base/errors/errors.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Message } from '../jsonrpc/span.ts';
 
 /** Where one request's messages go. */
@@ -13,6 +14,8 @@ export interface Outlet {
    * of the request itself, so that a transport can show either in its own way.
    */
   finish(message: Buffer, error?: GatewayError, rpcCode?: number): void;
+  /** Takes an unedited answer instead of `finish`, for a receiver in this process, which ignores the id. */
+  answer?(answer: Envelope): void;
   /** As `finish`, for a large answer that need not be put together; without this method it is. */
   finishInPieces?(pieces: readonly Buffer[], rpcCode?: number): void;
   /**

@@ -1,12 +1,16 @@
 // Routes the methods of the modern era (2026-07-28) at /mcp/:id and /mcp. Methods that the revision has removed are
 // unknown, whatever the server behind would say; discovery is answered by the gateway itself.
+//
+// MRT1  a tool call of the gateway itself (agents, flows, the library) is sent in the era of its server and crosses no bridge.
 
-import { modernVersion } from '../../jsonrpc/modern-meta.ts';
+import { modernEdits, modernVersion, type RawMeta } from '../../jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import type { ServerDescription } from '../../servers/cache/server-description.ts';
 import { noCache } from '../../servers/lists/lists.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { ClientRequest, RoutedRequest } from '../routed-request.ts';
+import { callServer } from '../tasks/call-server.ts';
+import { taskEdits } from '../tasks/hidden-tasks.ts';
 import { declaresTasks, isTaskMethod, recordTask, routeTaskRequest } from '../tasks/task-requests.ts';
 import { describeServer, descriptionOf } from './describe-server.ts';
 import {
@@ -44,15 +48,41 @@ export function isRemoved({ envelope, exchange }: ClientRequest): boolean {
 /** Routes a modern request to one server. */
 export function routeModern(route: RoutedRequest, caller: ModernCaller, context: RoutingContext): void {
   if (isRemoved(route)) return;
-  const known = route.server.eras.known === undefined ? undefined : descriptionOf(route.server);
-  if (known !== undefined) {
-    dispatch(route, context, known);
-    return;
-  }
-  withEras(route, () => {
-    // Whose the answer is can be told only once the server has introduced itself.
-    introduced(route, caller, (description) => dispatch(route, context, description));
+  whenDescribed(route, caller, (description) => dispatch(route, context, description));
+}
+
+/** The gateway as a client of its servers. */
+export interface OwnCaller extends ModernCaller {
+  /** Metadata of each call to a modern server. */
+  readonly meta: RawMeta;
+}
+
+/** Sends a tool call of the gateway itself to its server: to a legacy server as written, to a modern one with metadata. */
+export function routeOwnCall(route: RoutedRequest, caller: OwnCaller, context: RoutingContext): void {
+  whenDescribed(route, caller, () => {
+    const { server, exchange, envelope, trace } = route;
+    const name = envelope.paramText('name') ?? '';
+    if (!context.aggregate.isAllowed(server, name)) {
+      exchange.refuse(unknownTool(name));
+      return;
+    }
+    exchange.server = server.id;
+    if (!context.forwarder.inFlight.take(exchange, server, undefined)) return;
+    const era = server.eras.for('modern') ?? 'legacy';
+    const edits = era === 'modern' ? modernEdits(envelope, caller.meta) : taskEdits(route);
+    exchange.call = callServer(route, { envelope, exchange, era, trace, edits });
   });
+}
+
+/** Calls back once the eras and the description of the server are known; starts the server to learn them. */
+function whenDescribed(
+  route: RoutedRequest,
+  caller: ModernCaller,
+  act: (description: ServerDescription) => void,
+): void {
+  const known = route.server.eras.known === undefined ? undefined : descriptionOf(route.server);
+  if (known !== undefined) act(known);
+  else withEras(route, () => introduced(route, caller, act));
 }
 
 function dispatch(route: RoutedRequest, context: RoutingContext, description: ServerDescription): void {

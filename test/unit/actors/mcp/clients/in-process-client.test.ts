@@ -1,13 +1,13 @@
 // Tools of real servers, called in this process by the router that clients over HTTP use.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UnknownServerError } from '../../../../../actors/base/errors/errors.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { Gateway } from '../../../../../actors/gateway/gateway.ts';
-import { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
+import { InProcessClient, type ToolResult } from '../../../../../actors/mcp/clients/in-process-client.ts';
 import { loadConfig } from '../../../../../config/load-config.ts';
 
 const script = (name: string) => resolve(import.meta.dirname, '../../../../fixtures/servers', name);
@@ -22,6 +22,8 @@ beforeAll(async () => {
     others: { command: process.execPath, args: [script('echo.mjs')] },
     odd: { command: process.execPath, args: [script('lists-from-file.mjs'), join(folder, 'odd.json')] },
     puppet: { command: process.execPath, args: [script('puppet.mjs')] },
+    modern: { command: process.execPath, args: [script('modern-puppet.mjs')], era: 'modern' },
+    tasks: { command: process.execPath, args: [script('tasks.mjs'), join(folder, 'tasks.log')] },
   };
   const odd = { 'tools/list': '{"tools":[null,5,{},{"name":7},{"name":"a","inputSchema":null}]}' };
   await writeFile(join(folder, 'odd.json'), JSON.stringify(odd));
@@ -42,7 +44,7 @@ afterAll(async () => {
 test('a client in this process sees the tools of all servers under their names, and those of one', async () => {
   const all = (await client.listTools())
     .map(({ name }) => name)
-    .filter((name) => !/^(puppet|odd)__/.test(name));
+    .filter((name) => /^(files|others)__/.test(name));
   const own = (await client.listTools({ server: 'files' })).map(({ name }) => name);
   expect(own).toContain('echo');
   expect(all.length).toBe(2 * own.length);
@@ -92,3 +94,87 @@ test.each([
   await expect(call([step])).rejects.toMatchObject(error);
   expect(await call([{ answer: '{"content":[]}' }])).toMatchObject({ content: [] });
 });
+
+interface Heard {
+  readonly params: { readonly _meta: Readonly<Record<string, unknown>>; readonly arguments: unknown };
+}
+
+/** The last `tools/call` that a puppet has received, as it came. */
+async function lastCallAt(file: string): Promise<Heard> {
+  const lines = (await readFile(file, 'utf8')).trim().split('\n');
+  return JSON.parse(lines.filter((line) => line.includes('"tools/call"')).at(-1) ?? '') as Heard;
+}
+
+test('a result is given as its server gave it, to a server of either era', async () => {
+  const plain = { content: [{ type: 'text', text: 'ü' }], structuredContent: { n: 1 }, isError: true };
+  const steps = [{ answer: JSON.stringify(plain) }];
+  expect(await client.callTool('do', { steps }, { server: 'puppet' })).toEqual(plain);
+  const results = [{ resultType: 'complete', ...plain }];
+  const given = await client.callTool('do', { key: 'plain', results }, { server: 'modern' });
+  expect(given).toEqual({ resultType: 'complete', ...plain });
+});
+
+test('a legacy server receives a call without metadata of the modern era, and a modern one with it', async () => {
+  const legacy = await client.callTool('plain', { text: 'ä\u2028' }, { server: 'tasks', key: 'k"1' });
+  expect(JSON.parse(textOf(legacy))).toEqual({
+    name: 'plain',
+    arguments: { text: 'ä\u2028' },
+    _meta: { progressToken: expect.any(Number), 'actor-gateway/key': 'k"1' },
+  });
+  await client.callTool('do', { key: 'meta', results: [{ content: [] }] }, { server: 'modern', key: 'k2' });
+  const { heard } = JSON.parse(textOf(await client.callTool('heard', {}, { server: 'modern' }))) as {
+    readonly heard: readonly string[];
+  };
+  const { params } = JSON.parse(heard.findLast((line) => line.includes('"key":"meta"')) ?? '') as Heard;
+  expect(params._meta).toMatchObject({
+    progressToken: expect.any(Number),
+    'actor-gateway/key': 'k2',
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientInfo': { version: '0' },
+  });
+});
+
+test('a tool that requires a task is called as one, with its progress and its plain result', async () => {
+  const reports: unknown[] = [];
+  const onReport = (report: unknown) => reports.push(report);
+  const result = await client.callTool('slow', { ms: 100 }, { server: 'tasks', onReport });
+  expect(textOf(result)).not.toBe('');
+  expect(reports.length).toBeGreaterThan(0);
+  const { params } = await lastCallAt(join(folder, 'tasks.log'));
+  expect(params).toMatchObject({ task: { ttl: expect.any(Number) } });
+});
+
+test('a modern server that asks its caller for input fails the call', async () => {
+  const results = [{ resultType: 'input_required', inputRequests: {}, requestState: 's' }];
+  const asked = client.callTool('do', { key: 'asks', results }, { server: 'modern' });
+  await expect(asked).rejects.toMatchObject({ code: 'ERR_STOPPED' });
+});
+
+test.each([
+  ['just deep enough', 254, undefined],
+  ['too deep for any message', 255, { code: -32700 }],
+])('arguments that are nested %s are sent, or refused', async (_, levels, error) => {
+  const args = { deep: JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown };
+  const called = client.callTool('plain', args, { server: 'tasks' });
+  if (error === undefined) expect(JSON.parse(textOf(await called))).toMatchObject({ arguments: args });
+  else await expect(called).rejects.toMatchObject(error);
+});
+
+test('a call is counted and limited like that of any client, and shows its tool in the log', async () => {
+  const before = { ...gateway.router.counts };
+  await client.callTool('echo', {}, { server: 'files' });
+  await expect(client.callTool('none', {}, { server: 'files' })).rejects.toThrow();
+  const { total, failed, in_flight } = gateway.router.counts;
+  expect([total - before.total, failed - before.failed, in_flight]).toEqual([2, 1, 0]);
+  const server = gateway.server('files');
+  expect(server.places.held).toBe(0);
+  const waiting = client.callTool('wait', { ms: 600_000 }, { server: 'files', timeoutMs: 200 });
+  expect(server.places.held).toBe(1);
+  await expect(waiting).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
+  expect(server.places.held).toBe(0);
+});
+
+function textOf({ content = [] }: ToolResult): string {
+  return (content[0] as { readonly text: string } | undefined)?.text ?? '';
+}
