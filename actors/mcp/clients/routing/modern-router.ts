@@ -1,7 +1,6 @@
 // Routes the methods of the modern era (2026-07-28) at /mcp/:id and /mcp. Methods that the revision has removed are
 // unknown, whatever the server behind would say; discovery is answered by the gateway itself.
-//
-// MRT1  a tool call of the gateway itself (agents, flows, the library) is sent in the era of its server and crosses no bridge.
+// A tool call of the gateway itself (agents, flows, the library) is sent in the era of its server, without a bridge.
 
 import { modernEdits, modernVersion, type RawMeta } from '../../jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
