@@ -1,8 +1,5 @@
-// One request to one model, by the client of its provider: an answer in pieces, put together. Loaded when a model is asked for the
-// first time.
-//
-// The clients are those of `ai`, asked by the interface that they share. `streamText` around them checks all that was said before
-// at each step again, and does what is done here by others: the loop, the tools, the retries.
+// Sends one request to a model with the client of its provider, and assembles the streamed answer (ADR39). Loaded with the first
+// request to a model.
 //
 // AK1  what is asked goes to the provider once, as it is: no loop, no retry and no telemetry is around it.
 // AK2  nothing is written, since stdout may be the protocol of a client.

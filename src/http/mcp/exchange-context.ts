@@ -1,8 +1,7 @@
 // The context of one HTTP request for its route, and the ways in which a route answers: JSON, an error body, or a JSON-
 // RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
 //
-// EXC1  MCP addresses return every error as a JSON-RPC message, and answer an accepted request with status 200. Python clients
-//       on SDK 1.x close the session on other statuses except 404 and do not read the body.
+// EXC1  MCP addresses return every error as a JSON-RPC message, and answer an accepted request with status 200 (ADR9).
 
 import { GatewayError, OverloadedError, StoppedError } from '../../../actors/base/errors/errors.ts';
 import { anonymous, type Principal } from '../../../actors/identity/principal.ts';

@@ -1,6 +1,5 @@
-// Reads the answers that come on one connection of HTTP/1.1, strictly: what two readers could take differently (RFC 9112,
-// sections 6 and 7) is a fault, and the connection is not used again. Why not Node's own client: an object, a stream and a
-// dozen listeners for each request cost four times what the rest of a call does.
+// Parses the HTTP/1.1 responses of one connection (ADR6). Ambiguous input (RFC 9112, sections 6 and 7) is a fault and ends the
+// connection.
 //
 // RP1  an answer has one head, then its body in pieces, then its end; interim answers (1xx) are passed over.
 // RP2  what is kept is bounded: a head, a line of a chunk's size, the trailers. Pieces of the body are handed on as they come.
