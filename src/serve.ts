@@ -8,6 +8,7 @@ import { complain, print } from './cli/views/output.ts';
 import { printProblems } from './cli/views/problem-lines.ts';
 import { compose, type Program } from './compose.ts';
 import { version } from './version.ts';
+import { stopYoungGenerationGrowth } from './young-generation.ts';
 
 /** Time beyond the shutdown deadline after which the process exits. */
 const LAST_RESORT_MS = 5_000;
@@ -48,6 +49,7 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
     if (['fatal', 'silent'].includes(gateway.config.log_level)) complain(gateway.redactor.redact(text));
     return 1;
   }
+  stopYoungGenerationGrowth();
   await greet(program);
   gateway.whenFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');
