@@ -1,7 +1,8 @@
 // What `append` says of an event, made of the event itself and of what an engine has to say of it.
 
+import type { NewEvent } from './event.ts';
 import type { Entered } from './ledger.ts';
-import type { Appended, NewEvent } from './store.ts';
+import type { Appended } from './store.ts';
 
 export function appendedOf(event: NewEvent, { outcome, state, claimed }: Entered): Appended {
   const { id, key, meta, body, trace, parsed, kind } = event;

@@ -1,7 +1,7 @@
 // What the store keeps of an approval: who is asked what stands in its body, which only actors/agents/approvals/ reads. It is pending until
 // the first decision, or until its run ends, and is kept as long as that.
 
-import type { NewEvent } from './store.ts';
+import type { NewEvent } from './event.ts';
 
 export type Decided = 'approved' | 'denied' | 'expired';
 

@@ -2,7 +2,7 @@
 
 import type { Delivery, Failure } from './delivery.ts';
 import { stateOf } from './delivery-states.ts';
-import { INBOUND } from './store.ts';
+import { INBOUND } from './event.ts';
 
 export const deliveryColumns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer,
   receipt, deferrals, failures, kind, waits_for`;

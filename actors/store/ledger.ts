@@ -4,7 +4,8 @@
 // LG1  time stands still within a transaction: all calls in it see the same now.
 // LG2  a call that throws a GatewayError has written nothing.
 
-import type { Appended, NewEvent, Store, Turn } from './store.ts';
+import type { NewEvent } from './event.ts';
+import type { Appended, Store, Turn } from './store.ts';
 
 /** A part of what was asked for, so that no call holds up the others for long. */
 export interface SweptPart {

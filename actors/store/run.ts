@@ -2,7 +2,6 @@
 // delivery with a journal is called a run. What stands in a row its handler knows.
 
 import type { Delivery, DeliveryState } from './delivery.ts';
-import type { Store } from './store.ts';
 
 /** One row of a journal. */
 export interface Step {
@@ -47,9 +46,14 @@ export interface RunPage {
   readonly beforeSeq: number | undefined;
 }
 
-/** The first `count` rows of a journal. Rejects as the store does. */
+interface StepReader {
+  /** Returns the rows after the first `after`, page by page; an empty page at the end. */
+  steps(id: string, after: number): Promise<readonly Step[]>;
+}
+
+/** Returns the first `count` rows of a journal. Rejects as the store does. */
 export async function stepsOf(
-  store: Pick<Store, 'steps'>,
+  store: StepReader,
   id: string,
   count = Number.POSITIVE_INFINITY,
 ): Promise<readonly string[]> {

@@ -42,38 +42,9 @@ import type {
   DeliveryState,
   Undelivered,
 } from './delivery.ts';
+import type { NewEvent, StoredEvent } from './event.ts';
 import type { Cluster } from './membership.ts';
 import type { Run, RunFilter, RunNote, RunPage, Step } from './run.ts';
-
-/** What an event is told apart by in its key: `inbound` is of a platform, and its adapter reads it; `timer`, `decision`, … */
-export const INBOUND = 'inbound';
-
-export interface NewEvent {
-  /** Unique among all events of the retention time: the source's word, its trigger, its own id, `repohost:reviews/72d3…`. */
-  readonly id: string;
-  /** The mailbox it is for. */
-  readonly key: string;
-  /** JSON text of whoever made the event, small: what is needed to read the body again. */
-  readonly meta: string;
-  /**
-   * As received. It is handed over: a large one is moved, and is empty for the caller after `append` or `tick`. What
-   * `commit` takes is copied, since a commit may have to be repeated.
-   */
-  readonly body: Uint8Array;
-  /** W3C traceparent. */
-  readonly trace: string;
-  /** `inbound` where it is left out. */
-  readonly kind?: string | undefined;
-  /** The name by which an event of the same key may be parked that this one wakes. */
-  readonly wakes?: string | undefined;
-  /** Its coming again says nothing: one of that id that has died stays dead. An operator may have it run again all the same. */
-  readonly isOnce?: boolean | undefined;
-  /**
-   * What its maker has read out of the body already, so that a turn that comes with the append need not do it again. It is
-   * never stored: with any other turn it is not there.
-   */
-  readonly parsed?: unknown;
-}
 
 export interface AppendOptions {
   /**
@@ -90,35 +61,6 @@ export interface Appended {
   readonly state: DeliveryState;
   /** As `claim` would have given it: only with `claimMs`, and then for a new event only. */
   readonly turn?: Turn | undefined;
-}
-
-export interface StoredEvent extends NewEvent {
-  readonly seq: number;
-  /** When it was accepted, epoch ms. */
-  readonly at: number;
-  /** Counted from 1, the present one included; one that ended with the process counts too. */
-  readonly attempt: number;
-  /** How many of those before ended with the process: no failures of whoever handled it. See machines/crashes.ts. */
-  readonly crashes: number;
-  /**
-   * An attempt was begun before the present one, whether it counts or not: a stop may have taken it off again, or the event
-   * has all its attempts before it once more. What that attempt did in the world, nobody may know.
-   */
-  readonly wasClaimed?: boolean | undefined;
-  /** What its last checkpoint, or its park, has kept. */
-  readonly state?: string | undefined;
-  /** What woke it last. It is the same for each attempt, until the event is parked again. */
-  readonly woken?: Waker | undefined;
-  /** How many rows its journal has; undefined where it has none. */
-  readonly steps?: number | undefined;
-}
-
-/** Of the event that woke another one. */
-export interface Waker {
-  readonly id: string;
-  readonly kind: string;
-  readonly meta: string;
-  readonly body: Uint8Array;
 }
 
 /** A claim on a mailbox. */

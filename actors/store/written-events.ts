@@ -1,6 +1,6 @@
 // Events as a text that a record keeps: what is to be appended if it comes to that.
 
-import type { NewEvent } from './store.ts';
+import type { NewEvent } from './event.ts';
 
 type WrittenEvent = Omit<NewEvent, 'body' | 'parsed'> & { readonly body: string };
 

@@ -9,7 +9,7 @@ import type {
 } from '../../events/outbox/outbound-message.ts';
 import { outboxRows } from '../../events/outbox/outbox-rows.ts';
 import { type Adapter, accountOf } from '../../platforms/adapter.ts';
-import type { NewEvent } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
 import { EXCERPTS, outcomeMessage, questionMessage, type ShownOutcome } from './approval-message.ts';
 import type { ApprovalBody, Question } from './approval-record.ts';
 

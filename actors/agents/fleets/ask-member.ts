@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
-import type { Parked } from '../handlers/handler-context.ts';
+import type { Parked } from '../handlers/parked.ts';
 import { messageOf } from '../parts/message-of.ts';
 import type { PartContext } from '../parts/part-context.ts';
 

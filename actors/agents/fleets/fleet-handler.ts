@@ -3,7 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Fleet, FleetMember } from '../../../config/resources/fleets/fleet.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
-import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
+import type { HandlerContext } from '../handlers/handler-context.ts';
+import type { Parked } from '../handlers/parked.ts';
 import { PartsJournal } from '../parts/parts-journal.ts';
 import { type FleetRow, FleetRun } from './fleet-run.ts';
 

@@ -13,7 +13,8 @@ import { type FleetEnd, nextOfFleet, withoutAnswer } from '../../../machines/fle
 import type { MemberRow } from '../../../machines/fleet-run/rows.ts';
 import { approvalWake } from '../approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
-import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
+import type { HandlerContext } from '../handlers/handler-context.ts';
+import type { Parked } from '../handlers/parked.ts';
 import { messageOf } from '../parts/message-of.ts';
 import { PartContext } from '../parts/part-context.ts';
 import type { PartsJournal } from '../parts/parts-journal.ts';

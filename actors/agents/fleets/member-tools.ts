@@ -9,7 +9,7 @@
 
 import type { Fleet, FleetMember } from '../../../config/resources/fleets/fleet.ts';
 import type { AgentReply } from '../handlers/handler.ts';
-import { isParked, type Parked } from '../handlers/handler-context.ts';
+import { isParked, type Parked } from '../handlers/parked.ts';
 import { boundedText } from '../model-agent/tool-answer.ts';
 import {
   type CallOptions,

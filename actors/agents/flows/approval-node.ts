@@ -4,7 +4,7 @@ import type { NodeWork } from '../../../config/resources/flows/flow.ts';
 import { isExactly } from '../approvals/approval-record.ts';
 import { approvalWake } from '../approvals/run-approvals.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import type { Parked } from '../handlers/handler-context.ts';
+import type { Parked } from '../handlers/parked.ts';
 import { type NodeHost, type NodeReply, textIn } from './node-host.ts';
 
 type Approval = Extract<NodeWork, { readonly type: 'Approval' }>;

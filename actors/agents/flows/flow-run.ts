@@ -16,7 +16,8 @@ import type { FlowEnd, FlowState } from '../../../machines/flow-run/flow-state.t
 import type { FlowRow } from '../../../machines/flow-run/rows.ts';
 import { approvalWake } from '../approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
-import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
+import type { HandlerContext } from '../handlers/handler-context.ts';
+import type { Parked } from '../handlers/parked.ts';
 import { messageOf } from '../parts/message-of.ts';
 import { PartContext } from '../parts/part-context.ts';
 import type { PartsJournal } from '../parts/parts-journal.ts';

@@ -3,7 +3,7 @@
 
 import type { AskingWork, NodeWork } from '../../../config/resources/flows/flow.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import { isParked, type Parked } from '../handlers/handler-context.ts';
+import { isParked, type Parked } from '../handlers/parked.ts';
 import { askPeople } from './approval-node.ts';
 import { request } from './http-node.ts';
 import { type NodeHost, type NodeReply, textIn, valueIn } from './node-host.ts';

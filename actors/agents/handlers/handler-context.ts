@@ -3,7 +3,7 @@
 import type { Log } from '../../base/errors/log.ts';
 import type { Effects } from '../../events/inbox/work.ts';
 import type { InProcessClient } from '../../mcp/clients/in-process-client.ts';
-import type { NewEvent, Waker } from '../../store/store.ts';
+import type { NewEvent, Waker } from '../../store/event.ts';
 import type { RunApprovals } from '../approvals/run-approvals.ts';
 import type { RunTools } from '../model-agent/tool-box.ts';
 
@@ -49,22 +49,4 @@ export interface Sayings {
    * is elsewhere. Rejects with a HandlerError for a channel that cannot be reached, and with UnrenderableError.
    */
   rows(text: string, step: string, channel?: string): Promise<readonly NewEvent[]>;
-}
-
-/** In place of a reply: the event gives back its place, and goes on when it is woken, or after a while. */
-export interface Parked {
-  /** The name that wakes it, unique among what waits in its conversation. */
-  readonly parkedOn: string;
-  readonly wakeInMs?: number | undefined;
-  /** The conversation waits with it; else it goes on. */
-  readonly holdsConversation?: boolean | undefined;
-  /** As with a checkpoint. */
-  readonly state?: string | null | undefined;
-  readonly effects?: Pick<Effects, 'emit' | 'steps' | 'run' | 'asks'> | undefined;
-  /** For the record. */
-  readonly note?: string | undefined;
-}
-
-export function isParked<T extends object>(reply: T | Parked): reply is Parked {
-  return 'parkedOn' in reply;
 }

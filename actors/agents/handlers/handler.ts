@@ -2,7 +2,8 @@
 // once per attempt; all attempts carry the same key, so that it can tell a repetition (`Idempotency-Key`).
 
 import type { Effects } from '../../events/inbox/work.ts';
-import type { HandlerContext, Parked } from './handler-context.ts';
+import type { HandlerContext } from './handler-context.ts';
+import type { Parked } from './parked.ts';
 
 export interface HistoryMessage {
   readonly role: 'user' | 'assistant';

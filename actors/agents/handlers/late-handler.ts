@@ -1,7 +1,8 @@
 // A handler whose code is loaded when it is asked for the first time: who has no agent of that kind never has the code for it.
 
 import type { AgentReply, Handler, Job } from './handler.ts';
-import type { HandlerContext, Parked } from './handler-context.ts';
+import type { HandlerContext } from './handler-context.ts';
+import type { Parked } from './parked.ts';
 
 export class LateHandler implements Handler {
   readonly #load: () => Promise<Handler>;

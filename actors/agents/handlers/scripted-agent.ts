@@ -31,7 +31,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readSourceFile, SourceFile } from '../../../config/reader/source-file.ts';
 import { readScript, type ScriptCard, type ScriptRule } from '../../../config/resources/agents/script.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
-import type { HandlerContext, Parked } from './handler-context.ts';
+import type { HandlerContext } from './handler-context.ts';
+import type { Parked } from './parked.ts';
 
 const LOOK_MS = 1_000;
 

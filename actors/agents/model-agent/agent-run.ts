@@ -7,7 +7,8 @@ import type { JournalRow, ModelAnswerRow } from '../../../machines/agent-run/jou
 import { messagesOf } from '../../../machines/agent-run/messages.ts';
 import { type NextStep, nextStep, type PlannedCall } from '../../../machines/agent-run/plan.ts';
 import { type AgentReply, HandlerError, type Job } from '../handlers/handler.ts';
-import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
+import type { HandlerContext } from '../handlers/handler-context.ts';
+import type { Parked } from '../handlers/parked.ts';
 import type { ModelAnswer, Models } from '../models/model.ts';
 import { parkAsking, parkUndecided } from './ask-people.ts';
 import { begunRow } from './begin-run.ts';

@@ -12,7 +12,7 @@ import {
   approvalWake,
   type RunApprovals,
 } from '../approvals/run-approvals.ts';
-import type { Parked } from '../handlers/handler-context.ts';
+import type { Parked } from '../handlers/parked.ts';
 import type { RunJournal } from './run-journal.ts';
 
 /** One whose time is just over is not looked at again and again. */

@@ -9,7 +9,7 @@ import type { JournalRow } from '../../../machines/agent-run/journal.ts';
 import type { PlannedCall } from '../../../machines/agent-run/plan.ts';
 import { DeadlineError, GatewayError } from '../../base/errors/errors.ts';
 import { RpcFault } from '../../mcp/jsonrpc/rpc-fault.ts';
-import { isParked, type Parked } from '../handlers/handler-context.ts';
+import { isParked, type Parked } from '../handlers/parked.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { ShownProgress } from './shown-progress.ts';
 import { boundedText } from './tool-answer.ts';

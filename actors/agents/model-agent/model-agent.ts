@@ -12,7 +12,8 @@ import type { ModelRuntime } from '../../../config/resources/agents/model-runtim
 import type { JournalRow } from '../../../machines/agent-run/journal.ts';
 import type { Log } from '../../base/errors/log.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
-import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
+import type { HandlerContext } from '../handlers/handler-context.ts';
+import type { Parked } from '../handlers/parked.ts';
 import type { Models } from '../models/model.ts';
 import { AgentRun } from './agent-run.ts';
 import { RunJournal } from './run-journal.ts';

@@ -3,7 +3,7 @@
 
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
 import type { JournaledTool, ToolHints } from '../../../machines/agent-run/journal.ts';
-import type { Parked } from '../handlers/handler-context.ts';
+import type { Parked } from '../handlers/parked.ts';
 
 /** Where the tools of a run stand that are no server's: no server can be called so. */
 export const OF_RUN = 'fleet/members';

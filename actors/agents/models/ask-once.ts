@@ -9,12 +9,10 @@ import type { LanguageModelV3, LanguageModelV3FunctionTool } from '@ai-sdk/provi
 import type { ResolvedProvider } from '../../../config/gateway-file/providers.ts';
 import { answerFormat } from './answer-format.ts';
 import type { Exchange } from './exchange.ts';
-import type { ModelAnswer, ModelRequest, OfferedTool } from './model.ts';
+import type { ModelRequest, OfferedTool } from './model.ts';
 import { promptOf } from './prompt.ts';
 import { modelClient, providerOptions } from './providers.ts';
-import { streamedAnswer } from './streamed-answer.ts';
-
-export type BareAnswer = Omit<ModelAnswer, 'model' | 'cost' | 'tookMs'>;
+import { type BareAnswer, streamedAnswer } from './streamed-answer.ts';
 
 interface Asked {
   readonly settings: ResolvedProvider;

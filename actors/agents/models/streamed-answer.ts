@@ -12,8 +12,10 @@ import {
 } from '@ai-sdk/provider';
 import type { ToolCall, Usage } from '../../../machines/agent-run/journal.ts';
 import { AnswerParts } from './answer-parts.ts';
-import type { BareAnswer } from './ask-once.ts';
+import type { ModelAnswer } from './model.ts';
 import { ModelFaultError, refusal } from './model-errors.ts';
+
+export type BareAnswer = Omit<ModelAnswer, 'model' | 'cost' | 'tookMs'>;
 
 export interface StreamedAnswerOptions {
   /** The name of the provider, to which parts of its own go back. */

@@ -1,7 +1,7 @@
 // What a handler has that answers within a run: the context of the run, with a journal and a state of its own.
 
 import type { Effects } from '../../events/inbox/work.ts';
-import type { Waker } from '../../store/store.ts';
+import type { Waker } from '../../store/event.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { RunTools } from '../model-agent/tool-box.ts';
 import type { PartsJournal } from './parts-journal.ts';

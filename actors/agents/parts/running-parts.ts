@@ -7,7 +7,7 @@
 // RPT3  a part that waits for people is looked at again whenever the run goes on, and in between while others work; any part when its time
 //       is over, which is kept over restarts and does not grow with a clock that is wrong.
 
-import { isParked, type Parked } from '../handlers/handler-context.ts';
+import { isParked, type Parked } from '../handlers/parked.ts';
 import type { PartsJournal } from './parts-journal.ts';
 
 export type Settled<R> =

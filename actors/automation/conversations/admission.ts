@@ -12,8 +12,9 @@ import type { ApprovalPlaces, Approvals } from '../../agents/approvals/approvals
 import { RunAsking } from '../../agents/approvals/run-asking.ts';
 import type { Assignment, Outcome } from '../../events/inbox/work.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
+import type { StoredEvent } from '../../store/event.ts';
 import { stepsOf } from '../../store/run.ts';
-import type { Store, StoredEvent } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import { askedInVain, givenUp } from '../works/attempts.ts';
 import type { AnswerTime } from './answer-time.ts';
 import { passGate } from './command-gate.ts';

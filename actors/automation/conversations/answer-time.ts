@@ -4,7 +4,7 @@
 // The clock may have been set since the event was accepted: no more is left than there was then.
 
 import type { InboundEvent } from '../../events/inbound-event.ts';
-import type { StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/event.ts';
 
 export interface AnswerTime {
   /** When it is given up, epoch ms. */

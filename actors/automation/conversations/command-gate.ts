@@ -14,7 +14,7 @@ import {
   approvalWake,
   type RunApprovals,
 } from '../../agents/approvals/run-approvals.ts';
-import type { Parked } from '../../agents/handlers/handler-context.ts';
+import type { Parked } from '../../agents/handlers/parked.ts';
 import type { Assignment, Outcome } from '../../events/inbox/work.ts';
 import type { RunNote } from '../../store/run.ts';
 import { wordsOf } from './conversation-job.ts';

@@ -7,7 +7,7 @@ import { type CommandParameters, commandParameters } from '../../../machines/com
 import type { Match } from '../../../machines/matching.ts';
 import type { Job } from '../../agents/handlers/handler.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
-import type { StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/event.ts';
 
 /** With which the keys of conversations begin. */
 export const CONVERSATION = 'conversation/';

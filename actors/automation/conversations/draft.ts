@@ -14,7 +14,8 @@ import type { Assignment } from '../../events/inbox/work.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { Outbound } from '../../events/outbox/outbound.ts';
 import { renderedOf } from '../../events/outbox/outbox-rows.ts';
-import type { NewEvent, Store } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
+import type { Store } from '../../store/store.ts';
 import { wasTried } from '../works/attempts.ts';
 import { draftEdit, draftRow, draftRowId, lastWordIds, type Taken } from './replies.ts';
 

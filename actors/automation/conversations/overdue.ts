@@ -3,7 +3,8 @@
 
 import { controlKey, conversationKeyOf } from '../../events/built-in-commands.ts';
 import type { Assignment, Outcome } from '../../events/inbox/work.ts';
-import type { NewEvent, Store, StoredEvent } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
+import type { Store } from '../../store/store.ts';
 
 /** The kind of such an event. */
 export const OVERDUE = 'overdue';

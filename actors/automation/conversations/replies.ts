@@ -15,7 +15,7 @@ import type { OutboundAction, OutboundMessage } from '../../events/outbox/outbou
 import { outboxRows, type RowOrigin, rowId } from '../../events/outbox/outbox-rows.ts';
 import { replyCard } from '../../events/outbox/reply-card.ts';
 import { type Adapter, accountOf } from '../../platforms/adapter.ts';
-import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { wasTried } from '../works/attempts.ts';
 
 /** Nothing of why: that is for the operator, and stands in the record. */

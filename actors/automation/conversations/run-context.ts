@@ -3,12 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { RunApprovals } from '../../agents/approvals/run-approvals.ts';
-import type { HandlerContext, Parked, Sayings } from '../../agents/handlers/handler-context.ts';
+import type { HandlerContext, Sayings } from '../../agents/handlers/handler-context.ts';
+import type { Parked } from '../../agents/handlers/parked.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { Assignment, Effects, Outcome } from '../../events/inbox/work.ts';
 import type { InProcessClient } from '../../mcp/clients/in-process-client.ts';
+import type { NewEvent, StoredEvent, Waker } from '../../store/event.ts';
 import { stepsOf } from '../../store/run.ts';
-import type { NewEvent, Store, StoredEvent, Waker } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 
 /** The same for all handlers. */
 export interface HandlerServices {

@@ -5,7 +5,7 @@ import { channelPlace } from '../../agents/approvals/channel-place.ts';
 import type { Sayings } from '../../agents/handlers/handler-context.ts';
 import { outboxRows } from '../../events/outbox/outbox-rows.ts';
 import { accountOf } from '../../platforms/adapter.ts';
-import type { NewEvent } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
 import type { Taken } from './replies.ts';
 
 export class Saying implements Sayings {

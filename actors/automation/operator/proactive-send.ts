@@ -15,7 +15,8 @@ import type { OutboundMessage, OutboundTarget } from '../../events/outbox/outbou
 import { outboxRows } from '../../events/outbox/outbox-rows.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import { type Adapter, accountOf } from '../../platforms/adapter.ts';
-import type { NewEvent, Store } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
+import type { Store } from '../../store/store.ts';
 import type { ProactiveMessage } from './proactive-message.ts';
 
 export interface ProactiveOrigin {

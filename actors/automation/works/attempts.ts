@@ -5,7 +5,7 @@ import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT } from '../../../machines/crashes.ts';
 import type { Outcome } from '../../events/inbox/work.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import type { StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/event.ts';
 import type { AnswerTime } from '../conversations/answer-time.ts';
 
 /** Where a platform or an agent that takes no more does not say for how long. */

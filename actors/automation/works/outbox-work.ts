@@ -20,7 +20,8 @@ import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
 import { destinationKey, type RowMeta, renderedOf } from '../../events/outbox/outbox-rows.ts';
 import { type Adapter, accountOf } from '../../platforms/adapter.ts';
-import type { Store, StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/event.ts';
+import type { Store } from '../../store/store.ts';
 import { askedInVain, givenUp, wasTried, withoutPlace } from './attempts.ts';
 
 /** A platform that takes longer for one message has not taken it. */

@@ -5,7 +5,8 @@
 // TE2  one that waits is forgotten when its time is over, or when the store no longer knows it: its event comes again.
 // TE3  of a turn that is over nothing is kept.
 
-import type { StoredEvent, Turn } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/event.ts';
+import type { Turn } from '../../store/store.ts';
 import type { Tenure } from './tenure.ts';
 
 export interface ClaimedTurn {

@@ -8,7 +8,8 @@
 
 import { InternalError } from '../../base/errors/errors.ts';
 import type { Log } from '../../base/errors/log.ts';
-import type { Appended, AppendOptions, NewEvent, Store } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
+import type { Appended, AppendOptions, Store } from '../../store/store.ts';
 import type { ClaimedTurn } from './claim.ts';
 import type { Tenure } from './tenure.ts';
 

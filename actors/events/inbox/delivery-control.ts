@@ -3,7 +3,8 @@
 // A resolved change survives a restart: an accepted event, a discarded delivery.
 
 import type { Undelivered } from '../../store/delivery.ts';
-import type { Appended, NewEvent, Store } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
+import type { Appended, Store } from '../../store/store.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Settled } from './settled.ts';
 

@@ -11,7 +11,8 @@
 import type { AnyActorRef } from 'xstate';
 import { InternalError } from '../../base/errors/errors.ts';
 import type { Log } from '../../base/errors/log.ts';
-import type { Appended, NewEvent, Store } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
+import type { Appended, Store } from '../../store/store.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { Committer } from './committer.ts';
 import { type DeliveryListener, DeliveryWaits } from './delivery-waits.ts';

@@ -12,21 +12,33 @@ import type { AnyActorRef } from 'xstate';
 import type { ConversationEvent } from '../../../machines/conversation.ts';
 import type { Linked } from '../../base/bounds/linked-list.ts';
 import { tell } from '../../base/supervision/dead-letters.ts';
-import type { Committed, StoredEvent, TurnRef, TurnResult } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/event.ts';
+import type { Committed, TurnRef, TurnResult } from '../../store/store.ts';
 import { Attempt, type AttemptHost } from './attempt.ts';
 import { Checkpoint, checkState, claimLost } from './checkpoint.ts';
 import { Claim, type ClaimedTurn } from './claim.ts';
 import { type MailboxCommand, type MailboxEvent, resting, type TurnEnd, transition } from './mailbox-life.ts';
-import { faultOutcome, TurnCommit } from './turn-commit.ts';
+import { type CommitQueue, faultOutcome, TurnCommit } from './turn-commit.ts';
 import type { Effects, Outcome } from './work.ts';
-import type { WorkQueue } from './work-queue.ts';
 
 /** Duration after which a run becomes an actor. */
 const MOMENT_MS = 100;
 
+/** The queue that a mailbox belongs to. */
+interface MailboxQueue extends CommitQueue {
+  readonly isStopping: boolean;
+  readonly hasRoomForOverruns: boolean;
+  readonly patienceMs: number;
+  occupy(mailbox: Mailbox): void;
+  yieldPlace(mailbox: Mailbox): void;
+  rest(mailbox: Mailbox): void;
+  open(mailbox: Mailbox): void;
+  forget(mailbox: Mailbox): void;
+}
+
 export class Mailbox implements Linked<Mailbox>, AttemptHost {
   readonly key: string;
-  readonly queue: WorkQueue;
+  readonly queue: MailboxQueue;
   /** The actor that runs the machine; none after a fault. */
   ref: AnyActorRef | undefined;
   previous: Mailbox | undefined;
@@ -45,7 +57,7 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
   #crash = '';
 
   /** A new mailbox rests until a turn is offered. */
-  constructor(queue: WorkQueue, key: string) {
+  constructor(queue: MailboxQueue, key: string) {
     this.queue = queue;
     this.key = key;
     this.#claim = new Claim(key);

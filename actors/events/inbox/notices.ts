@@ -8,7 +8,8 @@
 //       store keeps that, and is taken back with the end of the event. Another one ends it, where nobody wants it any more
 //       after some time, so that what comes after it is told in time as well.
 
-import type { NewEvent, StoredEvent, TurnResult } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
+import type { TurnResult } from '../../store/store.ts';
 import type { Effects, Notice, Work } from './work.ts';
 
 /** What people take for a moment. */

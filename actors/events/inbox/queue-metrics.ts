@@ -3,9 +3,9 @@
 
 import type { Log } from '../../base/errors/log.ts';
 import { Latency } from '../../mcp/servers/calls/latency.ts';
-import { INBOUND, type NewEvent, type StoredEvent, type TurnResult } from '../../store/store.ts';
+import { INBOUND, type NewEvent, type StoredEvent } from '../../store/event.ts';
+import type { TurnResult } from '../../store/store.ts';
 import type { DeliveryWaits } from './delivery-waits.ts';
-import type { Mailbox } from './mailbox.ts';
 import type { Settled } from './settled.ts';
 
 export interface QueueFigures {
@@ -23,6 +23,14 @@ export interface QueueFigures {
   /** Claims that were lost. */
   readonly lost: number;
   readonly duration_ms: { readonly p50: number | null; readonly p95: number | null };
+}
+
+/** A mailbox with a turn. */
+export interface MeasuredMailbox {
+  readonly key: string;
+  readonly event: StoredEvent;
+  /** Duration of the turn's run. */
+  readonly tookMs: number;
 }
 
 export class QueueMetrics {
@@ -60,7 +68,7 @@ export class QueueMetrics {
   }
 
   /** The store has taken the result of the mailbox's turn; `next` is the turn after it, under the same claim. */
-  committed(mailbox: Mailbox, result: TurnResult, next?: StoredEvent): void {
+  committed(mailbox: MeasuredMailbox, result: TurnResult, next?: StoredEvent): void {
     const log = this.#log;
     this.#latency.note(mailbox.tookMs);
     switch (result.outcome) {
@@ -109,33 +117,33 @@ export class QueueMetrics {
   }
 
   /** Of what came from outside everybody wants to know; messages and timers are as many again. */
-  #ended(mailbox: Mailbox, result: TurnResult): void {
+  #ended(mailbox: MeasuredMailbox, result: TurnResult): void {
     const fields = { ...fieldsOf(mailbox, result), answered_by: result.by };
     if (isFromOutside(mailbox.event)) this.#log.info(fields, 'delivery ended');
     else this.#log.debug(fields, 'delivery ended');
   }
 
-  #putOff({ event }: Mailbox): void {
+  #putOff({ event }: MeasuredMailbox): void {
     this.#deliveryWaits.putOff(event.id);
   }
 
-  lost(mailbox: Mailbox): void {
+  lost(mailbox: MeasuredMailbox): void {
     this.#lost += 1;
     this.#log.warn(fieldsOf(mailbox), 'the claim on a conversation was lost; its event comes again');
   }
 
-  overrun(mailbox: Mailbox): void {
+  overrun(mailbox: MeasuredMailbox): void {
     this.#log.error(
       fieldsOf(mailbox),
       'a handler goes on although it was told to end; its conversation waits for it',
     );
   }
 
-  unsaid(mailbox: Mailbox, reason: string): void {
+  unsaid(mailbox: MeasuredMailbox, reason: string): void {
     this.#log.error({ ...fieldsOf(mailbox), reason }, 'nobody could be told what becomes of an event');
   }
 
-  fault(mailbox: Mailbox, reason: string): void {
+  fault(mailbox: MeasuredMailbox, reason: string): void {
     this.#log.error({ ...fieldsOf(mailbox), reason }, 'a turn of a conversation failed by a fault');
   }
 }
@@ -145,7 +153,7 @@ function isFromOutside({ key, kind = INBOUND }: Pick<NewEvent, 'key' | 'kind'>):
   return kind === INBOUND && key.startsWith('conversation/');
 }
 
-function fieldsOf(mailbox: Mailbox, result?: TurnResult): object {
+function fieldsOf(mailbox: MeasuredMailbox, result?: TurnResult): object {
   const { id, attempt, trace } = mailbox.event;
   if (result === undefined) return { delivery: id, key: mailbox.key, attempt, traceparent: trace };
   return {

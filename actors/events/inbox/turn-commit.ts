@@ -4,11 +4,11 @@
 import type { Committed, TurnResult } from '../../store/store.ts';
 import { failure } from './attempt.ts';
 import type { Claim } from './claim.ts';
-import type { Commit } from './committer.ts';
-import type { Mailbox } from './mailbox.ts';
+import type { Commit, Committer } from './committer.ts';
 import { type ToBeTold, withNotice } from './notices.ts';
+import type { MeasuredMailbox, QueueMetrics } from './queue-metrics.ts';
 import { stoppedResult, turnResult } from './turn-result.ts';
-import type { Outcome } from './work.ts';
+import type { Outcome, Work } from './work.ts';
 
 /** The most turns in a row under one claim while other mailboxes wait for a place. */
 const TURNS_IN_A_ROW = 32;
@@ -16,14 +16,31 @@ const TURNS_IN_A_ROW = 32;
 /** Outcome of a fault of the gateway. */
 export const faultOutcome = (note: string): Outcome => failure(`a fault of the gateway: ${note}`);
 
+/** The queue of a mailbox, as far as a commit needs it. */
+export interface CommitQueue {
+  readonly work: Work;
+  readonly record: QueueMetrics;
+  readonly committer: Committer;
+  readonly isDraining: boolean;
+  readonly isFull: boolean;
+  readonly noteOf: (error: unknown) => string;
+  random(): number;
+}
+
+interface CommittingMailbox extends MeasuredMailbox {
+  readonly queue: CommitQueue;
+  onCommitted(committed: Committed, result: TurnResult): void;
+  onGivenUp(): void;
+}
+
 export class TurnCommit implements Commit {
-  readonly #mailbox: Mailbox;
+  readonly #mailbox: CommittingMailbox;
   readonly #claim: Claim;
   #result: TurnResult;
   #wasRefused = false;
 
   /** `judge` returns the outcome of the turn; 'none' releases the newest claim. */
-  constructor(mailbox: Mailbox, claim: Claim, judge: () => Outcome | 'none' | undefined) {
+  constructor(mailbox: CommittingMailbox, claim: Claim, judge: () => Outcome | 'none' | undefined) {
     this.#mailbox = mailbox;
     this.#claim = claim;
     try {

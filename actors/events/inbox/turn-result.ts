@@ -7,7 +7,8 @@
 // TR4  what nobody wants after some time is not put off beyond it.
 
 import { deferral, redelivery } from '../../../machines/redelivery.ts';
-import type { StoredEvent, TurnRef, TurnResult } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/event.ts';
+import type { TurnRef, TurnResult } from '../../store/store.ts';
 import { checkState, effectsOf } from './checkpoint.ts';
 import type { Outcome } from './work.ts';
 

@@ -9,7 +9,7 @@
 // PC4  what was let go and did not come, or could not be let go, holds up others until the second look after it at most.
 
 import { Budget, Share } from '../../base/bounds/budget.ts';
-import type { StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/event.ts';
 
 export interface WorkPlacesOptions {
   readonly places: number;

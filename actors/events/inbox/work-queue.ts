@@ -10,7 +10,8 @@
 import type { AnyActorRef } from 'xstate';
 import { LinkedList } from '../../base/bounds/linked-list.ts';
 import { hasEnded, tell } from '../../base/supervision/dead-letters.ts';
-import type { Appended, NewEvent } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
+import type { Appended } from '../../store/store.ts';
 import type { ClaimedTurn } from './claim.ts';
 import { Claimer, type ClaimerOptions, type ClaimerQueue } from './claimer.ts';
 import type { Committer } from './committer.ts';

@@ -2,7 +2,8 @@
 // attempts, and those who know what an event means. The key of a mailbox says which kind it is for.
 
 import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
-import type { NewEvent, StoredEvent, TurnResult } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
+import type { TurnResult } from '../../store/store.ts';
 
 /** What is to happen with a checkpoint, together with it. */
 export type Effects = Pick<

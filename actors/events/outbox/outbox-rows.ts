@@ -7,7 +7,7 @@
 // OR3  a message is no more rows than MAX_PARTS: what is left out of it is said in its last line.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import type { NewEvent } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
 import { boundedParts } from './bounded-parts.ts';
 import type { ConnectedAccount } from './connected-account.ts';
 import { messageWithoutMentions } from './mentions.ts';

@@ -10,9 +10,8 @@ import type { Envelope } from '../jsonrpc/envelope.ts';
 import { completeMembers, completeResult } from '../jsonrpc/modern-meta.ts';
 import { type RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Edit, type Message, rawJson, replacing, whole } from '../jsonrpc/span.ts';
-import type { Exchange } from '../servers/calls/call.ts';
+import type { CallConnection, Exchange } from '../servers/calls/call.ts';
 import type { CacheHint } from '../servers/lists/lists.ts';
-import type { Connection } from '../servers/pool/connection.ts';
 import type { HandedOutStates } from './eras/handed-out-states.ts';
 import type { Outlet } from './outlet.ts';
 
@@ -20,7 +19,7 @@ export type ExchangeEnd = 'answered' | 'refused' | 'failed' | 'dropped';
 
 /** What is under way for an exchange, and can be cancelled. */
 export interface Cancellable {
-  readonly connection: Connection | undefined;
+  readonly connection: CallConnection | undefined;
   cancel(reason?: string): void;
 }
 

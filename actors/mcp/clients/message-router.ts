@@ -1,7 +1,6 @@
 // Routes every message of every client, whatever front end brought it.
 
 import { GatewayError, InternalError } from '../../base/errors/errors.ts';
-import type { Gateway } from '../../gateway/gateway.ts';
 import { anonymous, type Principal, principalText } from '../../identity/principal.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
@@ -13,6 +12,7 @@ import { readCaller } from './eras/modern-caller.ts';
 import type { Outlet } from './outlet.ts';
 import { type Endpoint, type Profile, profileAt, serverAt } from './profiles/profile.ts';
 import { routeTo } from './routed-request.ts';
+import type { RouterHost } from './router-host.ts';
 import { AggregateContexts } from './routing/aggregate-contexts.ts';
 import { routeToAny } from './routing/aggregate-router.ts';
 import { type OwnCaller, routeModern, routeOwnCall } from './routing/modern-router.ts';
@@ -37,10 +37,10 @@ const MAX_SHOWN = 200;
 export class MessageRouter {
   /** Requests of all clients, as GET /stats shows them. */
   readonly counts = { total: 0, failed: 0, in_flight: 0 };
-  readonly #gateway: Gateway;
+  readonly #gateway: RouterHost;
   readonly #contexts: AggregateContexts;
 
-  constructor(gateway: Gateway) {
+  constructor(gateway: RouterHost) {
     this.#gateway = gateway;
     this.#contexts = new AggregateContexts(gateway);
   }

@@ -21,6 +21,9 @@ import { type Edit, holds, rawJson, rawOf, type Span, whole } from './span.ts';
 /** Legacy: sessions and `initialize`, up to 2025-11-25. Modern: stateless requests, from 2026-07-28 on. */
 export type Era = 'legacy' | 'modern';
 
+/** Eras that a server speaks; at least one is true. */
+export type Eras = Readonly<Record<Era, boolean>>;
+
 export const modernVersion = '2026-07-28';
 
 const BRACE = 0x7b;

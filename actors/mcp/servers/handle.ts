@@ -22,7 +22,7 @@ import {
 } from '../../base/errors/errors.ts';
 import { Deadlines } from '../../base/time/deadlines.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import { Call, type CallOutcome, type CallRequest, type CallTerms } from './calls/call.ts';
+import { Call, type CallMember, type CallOutcome, type CallRequest, type CallTerms } from './calls/call.ts';
 import { CallQueue } from './calls/call-queue.ts';
 import { InFlight } from './calls/in-flight.ts';
 import { Latency } from './calls/latency.ts';
@@ -268,7 +268,7 @@ export class Handle {
     return this.#entry.isolation === 'shared';
   }
 
-  #pick(call: Call): PoolMember | undefined {
+  #pick(call: Call): CallMember | undefined {
     if (call.continues !== undefined) return this.#memberOfTask(call, call.continues);
     if (call.home !== undefined && this.#entry.runtime === 'stdio') return this.#homeOf(call, call.home);
     const home = call.home ?? (call.era === 'modern' ? this.#homes?.find(call.envelope) : undefined);
@@ -283,14 +283,14 @@ export class Handle {
   }
 
   /** Returns the process with the requested task. Refuses the call if the process has ended: another may use its ids again. */
-  #homeOf(call: Call, home: PoolMember): PoolMember | undefined {
+  #homeOf(call: Call, home: CallMember): CallMember | undefined {
     if (canTake(home)) return home;
     call.fail(new UnknownTaskError());
     return undefined;
   }
 
   /** The task exists only on the connection that created it. */
-  #memberOfTask(call: Call, { connection }: Call): PoolMember | undefined {
+  #memberOfTask(call: Call, { connection }: Call): CallMember | undefined {
     for (const member of this.#pool.members)
       if (member.connection === connection && canTake(member)) return member;
     call.fail(
@@ -302,7 +302,7 @@ export class Handle {
   }
 
   /** `now` is in performance.now() milliseconds, as everywhere here. */
-  #send(member: PoolMember, call: Call, now: number): void {
+  #send(member: CallMember, call: Call, now: number): void {
     // It may have waited for long, and its caller may have lost what it is made under.
     endWhatIsOver();
     if (call.isDone) return;
@@ -339,7 +339,7 @@ export class Handle {
     this.#noteUse(member, now);
   }
 
-  #noteUse(member: PoolMember, now: number): void {
+  #noteUse(member: CallMember, now: number): void {
     this.lastUsedAt = now;
     member.lastUsedAt = now;
   }

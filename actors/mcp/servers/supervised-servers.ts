@@ -11,15 +11,14 @@ import type { Log } from '../../base/errors/log.ts';
 import { guarded } from '../../base/supervision/guarded.ts';
 import { supervisorInput } from '../../base/supervision/supervision.ts';
 import { steadyNow } from '../../base/time/steady-clock.ts';
-import type { Life } from '../../gateway/life.ts';
 import type { ManagedServer } from './managed-server.ts';
 
 export interface SupervisedServersOptions {
   /** Of the supervisor, in the actor system. */
   readonly name: string;
   readonly log: Log;
-  /** The supervisor runs from the start on. */
-  readonly life: Pick<Life, 'find'>;
+  /** Finds the supervisor, which runs from the start on. */
+  readonly life: { find(name: string): AnyActorRef | undefined };
   /** Makes the server; `hash` is that of its entry. */
   make(
     id: string,

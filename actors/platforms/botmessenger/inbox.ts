@@ -5,7 +5,8 @@
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Principal } from '../../identity/principal.ts';
-import type { Appended, NewEvent } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
+import type { Appended } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
 import { isAnybodyAsked } from '../chats/chat-decisions.ts';
 import { acceptAll } from '../webhooks/accept-all.ts';

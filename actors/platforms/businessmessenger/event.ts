@@ -5,7 +5,7 @@
 import { controlKey } from '../../events/built-in-commands.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
-import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { onlyDecides } from '../chats/chat-decisions.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';

@@ -2,7 +2,8 @@
 // notifications.
 
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { NewEvent, Store } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
+import type { Store } from '../../store/store.ts';
 import { isAnybodyAsked } from '../chats/chat-decisions.ts';
 import { acceptAll } from '../webhooks/accept-all.ts';
 import { isSameSecret } from '../webhooks/header-verifier.ts';

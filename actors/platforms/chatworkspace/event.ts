@@ -10,7 +10,7 @@ import { controlKey } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
-import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { onlyDecides, pressedDecision, reactedDecision } from '../chats/chat-decisions.ts';
 import { knownContext } from '../payloads/known-context.ts';
 import { newTrace } from '../payloads/new-trace.ts';

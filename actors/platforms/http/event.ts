@@ -5,7 +5,7 @@ import type { HttpTrigger } from '../../../config/resources/triggers/trigger.ts'
 import { matched } from '../../../machines/matching.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
-import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { LARGE_BYTES, type Spans, textOfJson } from '../payloads/large-json.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';

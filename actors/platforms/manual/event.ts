@@ -4,7 +4,7 @@ import type { ManualTrigger } from '../../../config/resources/triggers/trigger.t
 import { ConflictError } from '../../base/errors/errors.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { principalText } from '../../identity/principal.ts';
-import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import type { ManualInput, ManualOrigin } from './input.ts';
 
 interface ManualBody {

@@ -3,7 +3,7 @@
 
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
-import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { isLargeJson, membersAt, type Spans, spansOf, textOfJson } from '../payloads/large-json.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
 import { placeOf, type RepoEvents, type RepoFacts, repoContext, spokenIn } from './facts.ts';

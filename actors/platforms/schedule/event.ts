@@ -3,7 +3,7 @@
 
 import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
-import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { newTrace } from '../payloads/new-trace.ts';
 
 interface ScheduleMeta {

@@ -7,7 +7,7 @@
 
 import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { DeliveryState } from '../../store/delivery.ts';
-import type { NewEvent } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
 import type { SourceHost } from '../adapter.ts';
 import { type Correction, goOnFrom } from './clock-correction.ts';
 import { scheduleEvent, scheduleIdPrefix, tickName } from './event.ts';

@@ -12,7 +12,7 @@ import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
-import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { onlyDecides, pressedDecision, reactedDecision } from '../chats/chat-decisions.ts';
 import { knownContext } from '../payloads/known-context.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';

@@ -1,7 +1,7 @@
 // What a platform brings in one request, or gives in one answer: several events that are made durable together.
 
 import { OverloadedError } from '../../base/errors/errors.ts';
-import type { NewEvent } from '../../store/store.ts';
+import type { NewEvent } from '../../store/event.ts';
 import type { SourceHost } from '../adapter.ts';
 
 /**

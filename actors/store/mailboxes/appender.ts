@@ -4,11 +4,11 @@
 //      is added for them.
 
 import { OverloadedError } from '../../base/errors/errors.ts';
+import type { NewEvent } from '../event.ts';
 import type { Entered } from '../ledger.ts';
 import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
 import { storable } from '../storable.ts';
-import type { NewEvent } from '../store.ts';
 import type { Mailboxes } from './mailboxes.ts';
 import type { Waits } from './waits.ts';
 

@@ -9,12 +9,13 @@
 // MX4  a mailbox whose first event is suspected of ending the process stands among the suspects, wherever it stands.
 
 import { isOverAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
+import type { StoredEvent } from '../event.ts';
 import { endsTheProcess, LEASE_ENDED, PROCESS_ENDED } from '../record-texts.ts';
 import type { SqliteCounter } from '../sqlite/counter.ts';
 import type { FirstOfKey, SqliteDeliveries, WholeFirst } from '../sqlite/deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
 import { storable } from '../storable.ts';
-import type { StoredEvent, Turn, TurnRef, TurnResult } from '../store.ts';
+import type { Turn, TurnRef, TurnResult } from '../store.ts';
 import { type MailboxEntry, MailboxTable } from './mailbox-table.ts';
 
 const HELD = Number.POSITIVE_INFINITY;

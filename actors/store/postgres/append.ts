@@ -4,9 +4,9 @@
 // What wakes an event that waits ends with that, and takes no place.
 
 import { stateCodes, stateOf } from '../delivery-states.ts';
+import type { NewEvent } from '../event.ts';
 import type { Entered } from '../ledger.ts';
 import { storable } from '../storable.ts';
-import type { NewEvent } from '../store.ts';
 import { type Arrived, bring } from './arrivals.ts';
 import { type Arriving, correctClaims, firstOfFree, isRevived, type Known } from './claim-at-append.ts';
 import { statement, type Transaction } from './database.ts';

@@ -6,9 +6,10 @@
 
 import { type GatewayError, OverloadedError, StoreUnavailableError } from '../../base/errors/errors.ts';
 import { appendedOf } from '../appended.ts';
+import type { NewEvent } from '../event.ts';
 import type { Entered } from '../ledger.ts';
 import { storable } from '../storable.ts';
-import type { Appended, NewEvent } from '../store.ts';
+import type { Appended } from '../store.ts';
 import { settleArrived } from './append.ts';
 import { type Arrival, bring } from './arrivals.ts';
 import type { Database, Transaction } from './database.ts';

@@ -6,9 +6,9 @@
 // A mailbox that is claimed here does not name the event that runs: it is the only one of the key in that state.
 
 import { stateCodes } from '../delivery-states.ts';
+import { INBOUND, type NewEvent } from '../event.ts';
 import { kindOf } from '../key-kinds.ts';
 import { storable } from '../storable.ts';
-import { INBOUND, type NewEvent } from '../store.ts';
 import { type Arriving, firstOfFree, isClaimable, type Known } from './claim-at-append.ts';
 import { nowMs, type Statements, statement } from './database.ts';
 

@@ -6,8 +6,8 @@
 
 import type { DeliveryState } from '../delivery.ts';
 import { stateCodes } from '../delivery-states.ts';
+import type { NewEvent } from '../event.ts';
 import { storable } from '../storable.ts';
-import type { NewEvent } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 
 /** An event that comes: as it is kept, and how. */

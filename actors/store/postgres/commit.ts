@@ -4,8 +4,9 @@
 // A result whose claim has been lost changes nothing (S3).
 // Of one key there is one result at most: the second one knows of the first.
 
+import type { StoredEvent } from '../event.ts';
 import { storable } from '../storable.ts';
-import type { Committed, StoredEvent, TurnResult } from '../store.ts';
+import type { Committed, TurnResult } from '../store.ts';
 import { appendEmitted } from './append.ts';
 import { ask, cancelAsked } from './approvals.ts';
 import { type Statements, statement, type Transaction } from './database.ts';

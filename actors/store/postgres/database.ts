@@ -12,7 +12,7 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';
 import type { GatewayError } from '../../base/errors/errors.ts';
-import type { NewEvent } from '../store.ts';
+import type { NewEvent } from '../event.ts';
 import { faultOf, isRepeatable } from './faults.ts';
 
 /** A statement that each connection prepares once. */

@@ -1,7 +1,7 @@
 // The first unfinished event of keys, and the beginning of its attempt. The mailboxes are held by whoever calls.
 
 import { firstSettled, stateCodes } from '../delivery-states.ts';
-import type { StoredEvent } from '../store.ts';
+import type { StoredEvent } from '../event.ts';
 import { statement, type Transaction } from './database.ts';
 import { extrasOf } from './progress.ts';
 

@@ -15,7 +15,7 @@ import {
   StoreFullError,
   StoreUnavailableError,
 } from '../../base/errors/errors.ts';
-import type { NewEvent } from '../store.ts';
+import type { NewEvent } from '../event.ts';
 
 export interface GroupCall<Argument, Result> {
   readonly argument: Argument;

@@ -2,8 +2,8 @@
 //
 // The event that woke another one is copied: the retention of its own record may end first.
 
+import type { StoredEvent } from '../event.ts';
 import { storable } from '../storable.ts';
-import type { StoredEvent } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 
 /** What a stored event has that most events have not. */

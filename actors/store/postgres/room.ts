@@ -6,8 +6,8 @@
 //       added in that second. Near the bound they count one after the other.
 // What a commit emits, a timer brings or an operator has run again is never refused, but counts.
 
+import type { NewEvent } from '../event.ts';
 import { storable } from '../storable.ts';
-import type { NewEvent } from '../store.ts';
 import { findAll } from './append.ts';
 import { isRevived, type Known } from './claim-at-append.ts';
 import { type Database, statement, type Transaction } from './database.ts';

@@ -6,13 +6,13 @@
 import type { NewDecision } from '../approval.ts';
 import { CLAIMED_BYTES, TIMERS_AT_ONCE } from '../claim-limits.ts';
 import type { Undelivered } from '../delivery.ts';
+import type { NewEvent } from '../event.ts';
 import type { Cluster } from '../membership.ts';
 import { storable } from '../storable.ts';
 import type {
   Appended,
   AppendOptions,
   Committed,
-  NewEvent,
   PutOptions,
   Store,
   Turn,

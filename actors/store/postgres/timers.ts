@@ -1,8 +1,9 @@
 // Durable timers: events that are appended when they are due. The next claim of any node appends them, so no timer of a process is
 // needed.
 
+import type { NewEvent } from '../event.ts';
 import { storable } from '../storable.ts';
-import type { NewEvent, NewTimer } from '../store.ts';
+import type { NewTimer } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 import { openMailboxes } from './mailboxes.ts';
 

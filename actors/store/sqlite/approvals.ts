@@ -6,9 +6,9 @@
 import type { ApprovalFilter, ApprovalState, Decided, NewApproval, StoredApproval } from '../approval.ts';
 import { type ApprovalRow, approvalColumns, approvalOf, approvalStates } from '../approval-row.ts';
 import { DamagedRecordError } from '../damaged-record.ts';
+import type { NewEvent } from '../event.ts';
 import { limitOfPart } from '../list-parts.ts';
 import { storable } from '../storable.ts';
-import type { NewEvent } from '../store.ts';
 import { readEvents, writtenEvents } from '../written-events.ts';
 import type { SqliteConnection, SqlValue, Statement } from './connection.ts';
 

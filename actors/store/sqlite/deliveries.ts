@@ -6,8 +6,9 @@
 
 import type { DeliveryState } from '../delivery.ts';
 import { firstSettled, stateCodes, stateOf } from '../delivery-states.ts';
+import { INBOUND, type NewEvent, type StoredEvent } from '../event.ts';
 import { storable } from '../storable.ts';
-import { type Appended, INBOUND, type NewEvent, type StoredEvent, type TurnResult } from '../store.ts';
+import type { Appended, TurnResult } from '../store.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 import { type OnEnded, SqliteOutcomes } from './outcomes.ts';
 import type { SqliteWaits } from './waits.ts';

@@ -6,6 +6,7 @@
 import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
 import { CLAIMED_BYTES, TIMERS_AT_ONCE } from '../claim-limits.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
+import type { NewEvent } from '../event.ts';
 import type { Entered, Ledger, SweptPart } from '../ledger.ts';
 import { Appender } from '../mailboxes/appender.ts';
 import { Mailboxes } from '../mailboxes/mailboxes.ts';
@@ -13,17 +14,7 @@ import { TurnEnds } from '../mailboxes/turn-ends.ts';
 import { Waits } from '../mailboxes/waits.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import { storable } from '../storable.ts';
-import type {
-  Committed,
-  Lease,
-  NewEvent,
-  Owner,
-  PutOptions,
-  Turn,
-  TurnRef,
-  TurnResult,
-  Versioned,
-} from '../store.ts';
+import type { Committed, Lease, Owner, PutOptions, Turn, TurnRef, TurnResult, Versioned } from '../store.ts';
 import { SqliteConnection } from './connection.ts';
 import { SqliteCounter } from './counter.ts';
 import { SqliteDeliveries } from './deliveries.ts';

@@ -2,7 +2,8 @@
 // with it, and are removed with its record.
 
 import type { DecidedApproval, NewDecision } from '../approval.ts';
-import type { NewEvent, TurnResult } from '../store.ts';
+import type { NewEvent } from '../event.ts';
+import type { TurnResult } from '../store.ts';
 import { SqliteApprovals } from './approvals.ts';
 import type { SqliteConnection } from './connection.ts';
 import { SqliteRuns } from './runs.ts';

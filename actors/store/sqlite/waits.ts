@@ -5,9 +5,10 @@
 // SQW2  the event that woke another one is copied: the retention of its own record may end first.
 
 import { stateCodes } from '../delivery-states.ts';
+import type { StoredEvent } from '../event.ts';
 import { bounded, NOTE_LENGTH } from '../record-texts.ts';
 import { storable } from '../storable.ts';
-import type { StoredEvent, TurnResult } from '../store.ts';
+import type { TurnResult } from '../store.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 
 export interface WaitingEvent {

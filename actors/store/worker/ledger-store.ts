@@ -4,6 +4,7 @@
 import { appendedOf } from '../appended.ts';
 import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
+import type { NewEvent } from '../event.ts';
 import type { Arguments, Operation, Result } from '../ledger.ts';
 import { gatherDeliveries, gatherRuns } from '../list-parts.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
@@ -12,7 +13,6 @@ import type {
   AppendOptions,
   Committed,
   Lease,
-  NewEvent,
   Owner,
   PutOptions,
   Store,

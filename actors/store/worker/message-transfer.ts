@@ -5,8 +5,9 @@
 // MF2  of a body that is a view of something larger only the body is cloned; small buffers of Node are such views.
 
 import { InternalError } from '../../base/errors/errors.ts';
+import type { NewEvent } from '../event.ts';
 import type { Arguments, Operation, Result } from '../ledger.ts';
-import type { Committed, NewEvent, NewTimer, Turn, TurnResult } from '../store.ts';
+import type { Committed, NewTimer, Turn, TurnResult } from '../store.ts';
 
 /** From this size on bytes are moved. */
 const MOVED_BYTES = 64 * 1024;

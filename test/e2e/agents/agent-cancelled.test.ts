@@ -15,7 +15,8 @@ import {
 import { agent, eventually } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
-import { ModelServer, type RecordedRequest } from '../../fixtures/models/model-server.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
+import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.ts';
 import { type ModernServer, startModernServer } from '../../fixtures/remote/modern-server.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 

@@ -20,7 +20,8 @@ import {
 import { agent, eventually, trigger } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
-import { ModelServer, type RecordedRequest } from '../../fixtures/models/model-server.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
+import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.ts';
 import type { Reply } from '../../fixtures/models/reply.ts';
 import { type Happening, type LocalRepoHost, post } from '../../fixtures/repositories/local-repo-host.ts';
 import { LocalRepoHostA } from '../../fixtures/repositories/local-repohost.ts';

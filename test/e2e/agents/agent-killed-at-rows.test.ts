@@ -23,7 +23,8 @@ import { atRest } from '../../fixtures/automation/killed.ts';
 import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
-import { ModelServer, type RecordedRequest } from '../../fixtures/models/model-server.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
+import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.ts';
 
 /**
  * What it comes to, in this order: begun; the first answer with its two calls that need nobody; their results, with the question to people;

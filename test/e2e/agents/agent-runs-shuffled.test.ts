@@ -16,7 +16,8 @@ import { agent, eventually, writeResources } from '../../fixtures/automation/aut
 import { atRest } from '../../fixtures/automation/killed.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
-import { ModelServer, type RecordedRequest } from '../../fixtures/models/model-server.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
+import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.ts';
 import { seeded } from '../../fixtures/seeded.ts';
 
 /** Another order each time; one that failed is made again with what its name says. */

@@ -19,7 +19,8 @@ import {
 import { agent, eventually, writeResources } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
-import { ModelServer, type RecordedRequest } from '../../fixtures/models/model-server.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
+import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const models: ModelServer[] = [];

@@ -8,7 +8,8 @@ import { botTrigger, newPlatform, says } from '../../fixtures/automation/bots.ts
 import type { Bot } from '../../fixtures/bot-platform/bot.ts';
 import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
-import { ModelServer, type RecordedRequest } from '../../fixtures/models/model-server.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
+import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.ts';
 import type { Reply } from '../../fixtures/models/reply.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 

@@ -4,7 +4,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Seen } from '../../fixtures/both-eras/company.ts';
+import type { Seen } from '../../fixtures/both-eras/seen.ts';
 import { bothErasOverHttp, bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
 import { eventually } from '../../fixtures/clients/mcp-client.ts';
 

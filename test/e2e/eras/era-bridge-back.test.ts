@@ -2,7 +2,7 @@
 // on the stream of its own call, and is asked again with the answers; the client sees one call with one answer.
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Seen } from '../../fixtures/both-eras/company.ts';
+import type { Seen } from '../../fixtures/both-eras/seen.ts';
 import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../../fixtures/both-eras/start.ts';
 import { type ConnectOptions, errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
 import {

@@ -4,7 +4,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentReply, Handler, Job } from '../../../actors/agents/handlers/handler.ts';
-import type { HandlerContext, Parked } from '../../../actors/agents/handlers/handler-context.ts';
+import type { HandlerContext } from '../../../actors/agents/handlers/handler-context.ts';
+import type { Parked } from '../../../actors/agents/handlers/parked.ts';
 import type { Routing } from '../../../actors/automation/conversations/routing.ts';
 import { Pauses } from '../../../actors/automation/triggers/pauses.ts';
 import { workKinds } from '../../../actors/automation/works/work-kinds.ts';
@@ -14,7 +15,7 @@ import { Dispatcher } from '../../../actors/events/inbox/dispatcher.ts';
 import { Circuits } from '../../../actors/events/outbox/circuits.ts';
 import type { Adapter } from '../../../actors/platforms/adapter.ts';
 import { manualAdapter } from '../../../actors/platforms/manual/adapter.ts';
-import type { NewEvent } from '../../../actors/store/store.ts';
+import type { NewEvent } from '../../../actors/store/event.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { noServices } from '../../fixtures/automation/contexts.ts';

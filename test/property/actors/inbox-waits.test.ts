@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Assignment, Outcome } from '../../../actors/events/inbox/work.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
-import type { NewEvent, Store } from '../../../actors/store/store.ts';
+import type { NewEvent } from '../../../actors/store/event.ts';
+import type { Store } from '../../../actors/store/store.ts';
 import { done, FakeWork, failed, newEvent, startInbox, until } from '../../fixtures/automation/inbox.ts';
 import { type Tried, triedInMemory, triedOnEngine } from '../../fixtures/store/tried-store.ts';
 

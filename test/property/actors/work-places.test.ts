@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { type Place, WorkPlaces } from '../../../actors/events/inbox/work-places.ts';
-import type { StoredEvent } from '../../../actors/store/store.ts';
+import type { StoredEvent } from '../../../actors/store/event.ts';
 
 const TOTAL = 12;
 const BYTES = 1_000;

@@ -11,17 +11,16 @@
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { latestSessionVersion } from '../../servers/cache/server-description.ts';
-import type { CallOwner, ConnectionEnd } from '../../servers/calls/call-owner.ts';
+import type { CallOwner, ConnectionEnd, ServerPeer } from '../../servers/calls/call-owner.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
-import type { Connection } from '../../servers/pool/connection.ts';
 import { ClientDescription } from '../client-description.ts';
 import type { ModernCaller } from './modern-caller.ts';
 
 /** The request an exclusive connection serves. */
 export interface ExclusiveUser extends Pick<CallOwner, 'suspendedAt' | 'giveWay'> {
-  onServerRequest(connection: Connection, envelope: Envelope): void;
-  onServerNotification(connection: Connection, envelope: Envelope): void;
+  onServerRequest(connection: ServerPeer, envelope: Envelope): void;
+  onServerNotification(connection: ServerPeer, envelope: Envelope): void;
 }
 
 interface ExclusiveEvents {
@@ -72,7 +71,7 @@ export class ExclusiveConnection implements CallOwner {
     return true;
   }
 
-  onServerRequest(connection: Connection, envelope: Envelope): void {
+  onServerRequest(connection: ServerPeer, envelope: Envelope): void {
     if (this.user !== undefined) {
       this.user.onServerRequest(connection, envelope);
       return;
@@ -81,7 +80,7 @@ export class ExclusiveConnection implements CallOwner {
     this.#events.onStray();
   }
 
-  onServerNotification(connection: Connection, envelope: Envelope): void {
+  onServerNotification(connection: ServerPeer, envelope: Envelope): void {
     this.user?.onServerNotification(connection, envelope);
   }
 

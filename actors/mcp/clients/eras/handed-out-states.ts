@@ -1,7 +1,6 @@
 // States of calls that wait for their client, as clients of a cluster have them: each says, sealed, which process handed it out, so
 // that a retry finds it through any node. Within the process they are what they were.
 
-import type { SealedInstances } from '../../../cluster/sealed-instances.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
@@ -10,11 +9,18 @@ import { type Edit, holds, rawJson, replacing, whole } from '../../jsonrpc/span.
 
 const STATE = 'requestState';
 
+/** Adds the process to a state, sealed for the nodes of the cluster. */
+interface StateSeal {
+  wrapState(state: string): string;
+  /** Returns the state and its process; undefined for a state of no node. */
+  openState(text: string): { readonly instance: string; readonly state: string } | undefined;
+}
+
 export class HandedOutStates {
-  readonly #sealed: SealedInstances;
+  readonly #sealed: StateSeal;
   readonly #instance: string;
 
-  constructor(sealed: SealedInstances, instance: string) {
+  constructor(sealed: StateSeal, instance: string) {
     this.#sealed = sealed;
     this.#instance = instance;
   }

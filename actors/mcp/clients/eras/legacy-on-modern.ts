@@ -25,8 +25,7 @@ import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { ResultChange } from '../../jsonrpc/result-change.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson, rawOf, replacing, type Span, together, whole } from '../../jsonrpc/span.ts';
-import type { Call, Exchange } from '../../servers/calls/call.ts';
-import type { Connection } from '../../servers/pool/connection.ts';
+import type { Call, CallConnection, Exchange } from '../../servers/calls/call.ts';
 import type { PoolMember } from '../../servers/pool/pool-member.ts';
 import type { Cancellable } from '../client-exchange.ts';
 import type { RoutedRequest } from '../routed-request.ts';
@@ -60,7 +59,7 @@ export class LegacyOnModern implements Exchange, Cancellable {
     this.#route = route;
   }
 
-  get connection(): Connection | undefined {
+  get connection(): CallConnection | undefined {
     return this.#call?.connection;
   }
 

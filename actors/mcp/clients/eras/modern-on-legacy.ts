@@ -18,14 +18,15 @@ import { legacyEdits } from '../../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson, rawOf, replacing, sizeOf, together, whole } from '../../jsonrpc/span.ts';
-import type { Exchange } from '../../servers/calls/call.ts';
+import type { CallConnection, Exchange } from '../../servers/calls/call.ts';
+import type { ServerPeer } from '../../servers/calls/call-owner.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
 import { type LogLevel, Subscriptions } from '../../servers/notifications/subscriptions.ts';
-import type { Connection } from '../../servers/pool/connection.ts';
 import type { Cancellable, ClientExchange } from '../client-exchange.ts';
 import type { ClientRequest, RoutedRequest } from '../routed-request.ts';
-import { callServer, type ServerCall } from '../tasks/call-server.ts';
+import { callServer } from '../tasks/call-server.ts';
 import { taskChanges } from '../tasks/hidden-tasks.ts';
+import type { ServerCall } from '../tasks/server-call.ts';
 import type { ExclusiveConnection, ExclusiveConnections, ExclusiveUser } from './exclusive-connection.ts';
 import { isDeclared } from './legacy-on-modern.ts';
 import type { ModernCaller } from './modern-caller.ts';
@@ -84,7 +85,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
     this.#current = route.envelope;
   }
 
-  get connection(): Connection | undefined {
+  get connection(): CallConnection | undefined {
     return this.#call?.connection;
   }
 
@@ -163,7 +164,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
     this.#call?.fail(error);
   }
 
-  onServerRequest(connection: Connection, envelope: Envelope): void {
+  onServerRequest(connection: ServerPeer, envelope: Envelope): void {
     if (!isDeclared(envelope.method, this.#caller)) {
       refuseServerRequest(connection, envelope);
       return;
@@ -172,7 +173,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
     if (this.#questions.ask(connection, envelope)) this.#askSoon();
   }
 
-  onServerNotification(connection: Connection, envelope: Envelope): void {
+  onServerNotification(connection: ServerPeer, envelope: Envelope): void {
     const { method, bytes } = envelope;
     if (method === 'notifications/cancelled') {
       const requestId = envelope.param('requestId');

@@ -9,7 +9,7 @@ import { errorMessage, resultTextMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
 import { rawJson, rawOf } from '../../jsonrpc/span.ts';
-import type { Connection } from '../../servers/pool/connection.ts';
+import type { ServerPeer } from '../../servers/calls/call-owner.ts';
 import { withoutElicitationId } from './url-elicitation.ts';
 
 const MAX_OPEN = 256;
@@ -17,7 +17,7 @@ const MAX_OPEN = 256;
 const BRACE = 0x7b;
 
 interface Question {
-  readonly connection: Connection;
+  readonly connection: ServerPeer;
   readonly rawId: string;
   readonly method: string;
   readonly rawParams: string | undefined;
@@ -32,7 +32,7 @@ export class OpenQuestions {
   }
 
   /** Takes a request of the server; false when it was refused. */
-  ask(connection: Connection, { method, bytes, params, rawId }: Envelope): boolean {
+  ask(connection: ServerPeer, { method, bytes, params, rawId }: Envelope): boolean {
     if (this.#open.size >= MAX_OPEN) {
       connection.sendRaw(errorMessage(rawId, -32000, 'too many questions to this client are open'));
       return false;
@@ -44,7 +44,7 @@ export class OpenQuestions {
   }
 
   /** The server no longer wants an answer to its request of that id. */
-  takeBack(connection: Connection, rawId: string): void {
+  takeBack(connection: ServerPeer, rawId: string): void {
     for (const [key, question] of this.#open)
       if (question.connection === connection && question.rawId === rawId) this.#open.delete(key);
   }

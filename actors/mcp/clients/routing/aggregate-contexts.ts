@@ -1,17 +1,17 @@
 // What routing at /mcp needs, for all servers and for each profile; what a profile needs is made with its first request.
 
-import type { Gateway } from '../../../gateway/gateway.ts';
 import type { Profile, View } from '../profiles/profile.ts';
+import type { RouterHost } from '../router-host.ts';
 import type { AggregateContext } from './aggregate-router.ts';
 import { IncompleteLists } from './incomplete-lists.ts';
 
 export class AggregateContexts {
-  readonly #gateway: Gateway;
+  readonly #gateway: RouterHost;
   /** Of all servers. */
   readonly #all: AggregateContext;
   readonly #byProfile = new WeakMap<Profile, AggregateContext>();
 
-  constructor(gateway: Gateway) {
+  constructor(gateway: RouterHost) {
     this.#gateway = gateway;
     this.#all = this.#make(gateway, undefined);
   }

@@ -6,7 +6,6 @@
 // IZ2  once a server is known, nobody waits for it, and nobody's session fails because it cannot be started.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
-import type { Gateway } from '../../../gateway/gateway.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import {
@@ -15,6 +14,7 @@ import {
   type ServerDescription,
 } from '../../servers/cache/server-description.ts';
 import type { RoutedRequest } from '../routed-request.ts';
+import type { RouterHost } from '../router-host.ts';
 import { describeServer } from '../routing/describe-server.ts';
 import { withEras } from '../routing/server-router.ts';
 import type { ClientSession } from './session.ts';
@@ -51,7 +51,7 @@ export function readInitialize(envelope: Envelope): InitializeRequest {
 
 /** The gateway's own, for all servers together, or those of the session's profile. */
 export function gatewayInitializeResult(
-  { aggregate: all, serverInfo }: Gateway,
+  { aggregate: all, serverInfo }: RouterHost,
   { protocolVersion, profile }: ClientSession,
 ): Record<string, unknown> {
   const aggregate = profile?.aggregate ?? all;

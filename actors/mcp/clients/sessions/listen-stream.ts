@@ -13,10 +13,9 @@ import { changeMembers } from '../../jsonrpc/members.ts';
 import { completeResult, metaKeys } from '../../jsonrpc/modern-meta.ts';
 import { type Message, rawJson, sizeOf } from '../../jsonrpc/span.ts';
 import { latestSessionVersion } from '../../servers/cache/server-description.ts';
-import type { CallOwner } from '../../servers/calls/call-owner.ts';
+import type { CallOwner, ServerPeer } from '../../servers/calls/call-owner.ts';
 import { type ListKind, listKinds } from '../../servers/lists/lists.ts';
 import { listFilters } from '../../servers/notifications/upstream-listen.ts';
-import type { Connection } from '../../servers/pool/connection.ts';
 import { ClientDescription } from '../client-description.ts';
 import type { Cancellable } from '../client-exchange.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
@@ -112,7 +111,7 @@ export class ListenStream implements CallOwner {
 
   onServerRequest(): void {}
 
-  onServerNotification(connection: Connection, envelope: Envelope): void {
+  onServerNotification(connection: ServerPeer, envelope: Envelope): void {
     // PFL2
     if (this.profile?.has(connection.server) === false) return;
     const { bytes, params } = envelope;

@@ -2,7 +2,6 @@
 // acknowledges that.
 
 import { GatewayError, InternalError, StoppedError } from '../../../base/errors/errors.ts';
-import type { Gateway } from '../../../gateway/gateway.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
@@ -12,6 +11,7 @@ import { listFilters } from '../../servers/notifications/upstream-listen.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { Outlet } from '../outlet.ts';
 import type { Profile, View } from '../profiles/profile.ts';
+import type { RouterHost } from '../router-host.ts';
 import { describeServer, descriptionOf } from '../routing/describe-server.ts';
 import { ListenStream, MAX_URIS } from './listen-stream.ts';
 import { subscribeResources, unsubscribeResources } from './resource-subscription.ts';
@@ -31,7 +31,7 @@ export interface ListenRequest {
  * listen. What goes wrong later comes through the outlet.
  */
 export function listen(
-  gateway: Gateway,
+  gateway: RouterHost,
   { envelope, caller, server, profile, outlet }: ListenRequest,
 ): ListenStream {
   const { kinds, uris } = readFilter(envelope);
@@ -57,7 +57,7 @@ export function listen(
 }
 
 async function begin(
-  gateway: Gateway,
+  gateway: RouterHost,
   listening: ListenStream,
   server: ManagedServer | undefined,
   kinds: readonly ListKind[],

@@ -10,7 +10,7 @@ import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { errorMessage, renumbered } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { rawJson, rawOf, replacing, whole } from '../../jsonrpc/span.ts';
-import type { Connection } from '../../servers/pool/connection.ts';
+import type { ServerPeer } from '../../servers/calls/call-owner.ts';
 
 const MAX_ASKED = 256;
 const DEADLINE_MS = 600_000;
@@ -27,7 +27,7 @@ interface Question {
   readonly caller: Requester;
   readonly timer: NodeJS.Timeout;
   /** The connection it came on, and its id there. */
-  readonly connection?: Connection;
+  readonly connection?: ServerPeer;
   readonly rawId?: string;
 }
 
@@ -47,7 +47,7 @@ export class PendingServerRequests {
   }
 
   /** Asks what a server asks; undefined when too many questions are open, and then the server has been told. */
-  ask(connection: Connection, envelope: Envelope): SentServerRequest | undefined {
+  ask(connection: ServerPeer, envelope: Envelope): SentServerRequest | undefined {
     const { bytes, rawId, askedToken } = envelope;
     const rawToken = askedToken === undefined ? undefined : rawOf(bytes, askedToken);
     const caller: Requester = {
@@ -95,7 +95,7 @@ export class PendingServerRequests {
   }
 
   /** Our id of a question the server has cancelled. */
-  idOf(connection: Connection, rawId: string): number | undefined {
+  idOf(connection: ServerPeer, rawId: string): number | undefined {
     for (const [id, question] of this.#questions) {
       if (question.connection === connection && question.rawId === rawId) return id;
     }

@@ -2,15 +2,22 @@
 // one to which nothing was added for longest is emptied first.
 
 import { HeldBytes } from '../../../base/bounds/held-bytes.ts';
-import { LinkedList } from '../../../base/bounds/linked-list.ts';
-import type { ReplayRing } from './replay-ring.ts';
+import { type Linked, LinkedList } from '../../../base/bounds/linked-list.ts';
 
 const TOTAL_BYTES = 32 * 1024 * 1024;
+
+/** The replay buffer of one session. */
+interface BoundedReplay extends Linked<BoundedReplay> {
+  /** Drops all events. */
+  clear(): void;
+  /** Drops the events of streams that ended too long ago. */
+  sweep(now: number): void;
+}
 
 export class ReplayBudget {
   readonly held: HeldBytes;
   /** Those that hold anything, the one that was added to longest ago first. */
-  readonly #rings = new LinkedList<ReplayRing>();
+  readonly #rings = new LinkedList<BoundedReplay>();
 
   constructor(totalBytes: number = TOTAL_BYTES) {
     this.held = new HeldBytes(totalBytes);
@@ -23,12 +30,12 @@ export class ReplayBudget {
     return stalest !== undefined;
   }
 
-  noteUse(ring: ReplayRing): void {
+  noteUse(ring: BoundedReplay): void {
     this.#rings.delete(ring);
     this.#rings.add(ring);
   }
 
-  noteEmpty(ring: ReplayRing): void {
+  noteEmpty(ring: BoundedReplay): void {
     this.#rings.delete(ring);
   }
 

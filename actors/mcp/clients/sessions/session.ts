@@ -13,10 +13,8 @@ import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { notificationMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { rawOf, replacing, whole } from '../../jsonrpc/span.ts';
-import type { Call } from '../../servers/calls/call.ts';
-import type { CallOwner, ConnectionEnd } from '../../servers/calls/call-owner.ts';
+import type { CallOwner, ConnectionEnd, RelayingCall, ServerPeer } from '../../servers/calls/call-owner.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
-import type { Connection } from '../../servers/pool/connection.ts';
 import type { ListCopies } from '../aggregate/list-changes.ts';
 import { ClientDescription } from '../client-description.ts';
 import type { ClientExchange } from '../client-exchange.ts';
@@ -168,7 +166,7 @@ export class ClientSession implements CallOwner {
     this.#asked?.progress(envelope);
   }
 
-  onServerRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void {
+  onServerRequest(connection: ServerPeer, envelope: Envelope, call: RelayingCall | undefined): void {
     if (!this.#hears(connection.server)) {
       refuseServerRequest(connection, envelope);
       return;
@@ -210,7 +208,7 @@ export class ClientSession implements CallOwner {
     };
   }
 
-  onServerNotification(connection: Connection, envelope: Envelope, call: Call | undefined): void {
+  onServerNotification(connection: ServerPeer, envelope: Envelope, call: RelayingCall | undefined): void {
     if (!this.#hears(connection.server)) return;
     let message = envelope.bytes;
     if (envelope.method === 'notifications/cancelled') {
@@ -251,7 +249,12 @@ export class ClientSession implements CallOwner {
   }
 
   /** M1: one stream, the one that most likely belongs to what caused the message. */
-  #deliver(message: Buffer, connection: Connection, call: Call | undefined, prefersStream: boolean): boolean {
+  #deliver(
+    message: Buffer,
+    connection: ServerPeer,
+    call: RelayingCall | undefined,
+    prefersStream: boolean,
+  ): boolean {
     if (call !== undefined && !call.isDone) {
       call.relay(message);
       return true;

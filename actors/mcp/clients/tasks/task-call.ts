@@ -13,10 +13,9 @@ import { memberOf } from '../../jsonrpc/members.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { ResultChange } from '../../jsonrpc/result-change.ts';
 import { whole } from '../../jsonrpc/span.ts';
-import type { Call, CallRequest, Exchange } from '../../servers/calls/call.ts';
+import type { Call, CallConnection, CallRequest, Exchange } from '../../servers/calls/call.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
-import type { Connection } from '../../servers/pool/connection.ts';
-import type { ServerCall } from './call-server.ts';
+import type { ServerCall } from './server-call.ts';
 
 const CANCEL_TIMEOUT_MS = 10_000;
 
@@ -39,7 +38,7 @@ export class TaskCall implements Exchange, ServerCall {
     this.#call = this.#creation;
   }
 
-  get connection(): Connection | undefined {
+  get connection(): CallConnection | undefined {
     return this.#call.connection;
   }
 

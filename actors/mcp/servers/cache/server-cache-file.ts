@@ -6,8 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Era } from '../../jsonrpc/modern-meta.ts';
-import type { Eras } from '../eras/eras.ts';
+import type { Era, Eras } from '../../jsonrpc/modern-meta.ts';
 import { type Cut, MAX_LIST_BYTES } from '../lists/bounded-list.ts';
 import type { ItemFaults } from '../lists/item-faults.ts';
 import { type CacheHint, everyListKind, type ListKind, type Lists } from '../lists/lists.ts';

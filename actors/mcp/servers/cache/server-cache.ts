@@ -5,8 +5,7 @@
 //           gateway has no room for a new one the old one stays. What is cut is told once, and stands in `cuts`.
 // KN2       after `close` nothing of the lists is held, whatever was still being fetched.
 
-import type { Era } from '../../jsonrpc/modern-meta.ts';
-import type { Eras } from '../eras/eras.ts';
+import type { Era, Eras } from '../../jsonrpc/modern-meta.ts';
 import { type BoundedList, type Cut, cutMessages, ListBudget } from '../lists/bounded-list.ts';
 import { checkedList } from '../lists/checked-list.ts';
 import { faultSentence, type ItemFaults, joinFaults } from '../lists/item-faults.ts';

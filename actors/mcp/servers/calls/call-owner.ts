@@ -4,8 +4,18 @@
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
-import type { Connection } from '../pool/connection.ts';
-import type { Call } from './call.ts';
+
+/** A connection with a server, as the receiver of its messages knows it. */
+export interface ServerPeer {
+  readonly server: string;
+  sendRaw(message: Buffer): void;
+}
+
+/** A call on whose stream a message of the server may be sent to the client. */
+export interface RelayingCall {
+  readonly isDone: boolean;
+  relay(message: Buffer): void;
+}
 
 /** Why a session's own connection is over. */
 export type ConnectionEnd = 'crashed' | 'idle' | 'evicted' | 'stopped';
@@ -30,10 +40,10 @@ export interface CallOwner {
   giveWay?(error: GatewayError): void;
   /** The session is this server's alone; one of many servers keeps none of them awake by listening. */
   belongsTo(server: string): boolean;
-  /** A request of the server to the client, on whose call's stream it came if that is known. */
-  onServerRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void;
-  /** A notification of the server for this client. */
-  onServerNotification(connection: Connection, envelope: Envelope, call: Call | undefined): void;
+  /** Handles a request of the server to the client; `call` is set if the request belongs to it. */
+  onServerRequest(connection: ServerPeer, envelope: Envelope, call: RelayingCall | undefined): void;
+  /** Handles a notification of the server for this client. */
+  onServerNotification(connection: ServerPeer, envelope: Envelope, call: RelayingCall | undefined): void;
   /** The session's own connection is over. */
   onConnectionEnd(server: string, why: ConnectionEnd, error: GatewayError): void;
 }

@@ -6,11 +6,9 @@
 // CB1  an id is counted up and never given twice. Its last digits are its place in the table; an id whose place is
 //     taken by a slower call is passed over.
 
-import type { Call } from './call.ts';
-
 const MIN_PLACES = 16;
 
-export class CallTable {
+export class CallTable<Call extends { id: number }> {
   /** As many as a power of two, at most half of them taken. */
   #places: (Call | undefined)[] = new Array(MIN_PLACES).fill(undefined);
   #size = 0;

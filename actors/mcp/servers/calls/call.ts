@@ -9,10 +9,8 @@ import type { Deadlines, Waiting } from '../../../base/time/deadlines.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Era, metaKeys } from '../../jsonrpc/modern-meta.ts';
 import type { Edit } from '../../jsonrpc/span.ts';
-import type { Trace } from '../../links/link.ts';
-import type { Connection } from '../pool/connection.ts';
-import type { PoolMember } from '../pool/pool-member.ts';
-import type { CallOwner } from './call-owner.ts';
+import type { Link, Trace } from '../../links/link.ts';
+import type { CallOwner, ServerPeer } from './call-owner.ts';
 
 /** The receiver of the messages about one call. */
 export interface Exchange {
@@ -34,6 +32,31 @@ export interface Patience {
   readonly maxMs: number;
 }
 
+/** The connection of a sent call. */
+export interface CallConnection extends ServerPeer {
+  readonly link: Pick<Link, 'isOver'>;
+  send(call: Call): void;
+  /** Notifies the server that the answer is no longer needed. */
+  abandon(call: Call, reason: string): void;
+  /** Sends a request of the gateway's own. */
+  request(method: string, params: object | undefined, timeoutMs: number): Promise<Envelope>;
+}
+
+/** A member of the server's pool, as far as its calls need it. */
+export interface CallMember {
+  connection: CallConnection;
+  /** Handshake is done: calls may be sent. */
+  isOpen: boolean;
+  /** The gateway is closing the connection. Without this, an ended connection has crashed. */
+  isClosing: boolean;
+  /** Number of clients' calls in flight. */
+  inFlight: number;
+  /** performance.now() of the last call of a client. */
+  lastUsedAt: number;
+  /** Number of times it was reopened in place since the last answer, because the remote side forgot the session. */
+  renewals: number;
+}
+
 /** A request to a server. */
 export interface CallRequest {
   readonly envelope: Envelope;
@@ -53,7 +76,7 @@ export interface CallRequest {
    */
   readonly continues?: Call | undefined;
   /** Connection with the task of the request. At a local server no other connection is used. */
-  readonly home?: PoolMember | undefined;
+  readonly home?: CallMember | undefined;
 }
 
 /** Settings that are the same for all calls to a server. */
@@ -80,14 +103,14 @@ export class Call implements Waiting<Call> {
   readonly era: Era;
   readonly trace: Trace | undefined;
   readonly continues: Call | undefined;
-  readonly home: PoolMember | undefined;
+  readonly home: CallMember | undefined;
   readonly acceptedAt = performance.now();
   /** Our id on the connection, once sent. */
   id = 0;
   /** Where it may have been carried out. */
-  connection: Connection | undefined;
+  connection: CallConnection | undefined;
   /** The pool's member it was sent on. */
-  member: PoolMember | undefined;
+  member: CallMember | undefined;
   /** The share of its session in the calls in flight at the server; only InFlight writes it. */
   share: Share | undefined;
   attempts = 0;

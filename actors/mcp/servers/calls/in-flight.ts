@@ -5,8 +5,7 @@
 //           calls hang. Calls without a session count as one session's. Of fewer than eight one session may have all.
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
-import type { PoolMember } from '../pool/pool-member.ts';
-import type { Call } from './call.ts';
+import type { Call, CallMember } from './call.ts';
 import type { CallOwner } from './call-owner.ts';
 
 const SHARED_PART = 8;
@@ -44,17 +43,17 @@ export class InFlight {
     return this.#budget === undefined || share === undefined || this.#budget.hasRoom(1, share);
   }
 
-  isFullOn(member: PoolMember): boolean {
+  isFullOn(member: CallMember): boolean {
     return this.#budget === undefined && member.inFlight >= this.#max;
   }
 
-  take({ share }: Call, member: PoolMember): void {
+  take({ share }: Call, member: CallMember): void {
     this.#size += 1;
     member.inFlight += 1;
     if (share !== undefined) this.#budget?.take(1, share);
   }
 
-  give({ share }: Call, member: PoolMember): void {
+  give({ share }: Call, member: CallMember): void {
     this.#size -= 1;
     member.inFlight -= 1;
     if (share !== undefined) this.#budget?.give(1, share);

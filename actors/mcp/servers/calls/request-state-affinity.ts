@@ -9,14 +9,14 @@ import { createHash } from 'node:crypto';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
 import { holds } from '../../jsonrpc/span.ts';
-import type { PoolMember } from '../pool/pool-member.ts';
+import type { CallMember } from './call.ts';
 
 export const MAX_STATES = 4096;
 /** As long as the SDK's servers take their own states back. */
 export const AFFINITY_MS = 600_000;
 
 interface Home {
-  readonly member: PoolMember;
+  readonly member: CallMember;
   readonly notedAt: number;
   /** A retry has brought it back. It may come once more, but nobody waits for that. */
   wasBack: boolean;
@@ -37,7 +37,7 @@ export class RequestStateAffinity {
   }
 
   /** Remembers where the answer came from, if it hands out a state. */
-  note(answer: Envelope, member: PoolMember): void {
+  note(answer: Envelope, member: CallMember): void {
     // Most answers hand out none, and need not be looked through.
     if (!holds(answer.message, 'requestState')) return;
     const state = answer.parse(memberOf(answer.bytes, answer.result, 'requestState'));
@@ -53,7 +53,7 @@ export class RequestStateAffinity {
   }
 
   /** Where the state of this request came from; undefined when it carries none, or none that is known. */
-  find(request: Envelope): PoolMember | undefined {
+  find(request: Envelope): CallMember | undefined {
     const state = request.paramText('requestState');
     const home = state === undefined ? undefined : this.#homes.get(digestOf(state));
     if (home === undefined || this.#isOver(home)) return undefined;
@@ -62,7 +62,7 @@ export class RequestStateAffinity {
   }
 
   /** Whether a state of this connection may still come back for the first time. */
-  isAwaited(member: PoolMember): boolean {
+  isAwaited(member: CallMember): boolean {
     for (const home of this.#homes.values())
       if (home.member === member && !home.wasBack && !this.#isOver(home)) return true;
     return false;

@@ -11,12 +11,9 @@
 //     server: its answer is the verdict, its end the one failure of this start. One that takes longer than SILENCE_MS to
 //     end has been asked to `initialize` by then, in a process more.
 
-import type { Era } from '../../jsonrpc/modern-meta.ts';
+import type { Era, Eras } from '../../jsonrpc/modern-meta.ts';
 import type { ServerCache } from '../cache/server-cache.ts';
 import { EraProbe, type EraProbeOptions, type Verdict } from './era-probe.ts';
-
-/** At least one is true. */
-export type Eras = Readonly<Record<Era, boolean>>;
 
 export interface ErasOptions extends Omit<EraProbeOptions, 'onDescription'> {
   readonly setting: Era | 'auto';

@@ -3,7 +3,7 @@
 import { errorMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import type { Connection } from '../pool/connection.ts';
+import type { ServerPeer } from '../calls/call-owner.ts';
 
 /** What a client of these capabilities can be asked; some servers list more for those who can be asked more. */
 export function requestable(capabilities: Readonly<Record<string, unknown>>): readonly string[] {
@@ -11,7 +11,7 @@ export function requestable(capabilities: Readonly<Record<string, unknown>>): re
 }
 
 /** The answer to a server that asks for what the client never declared. */
-export function refuseServerRequest(connection: Connection, envelope: Envelope): void {
+export function refuseServerRequest(connection: ServerPeer, envelope: Envelope): void {
   const what = `${envelope.method} is not available: the client did not declare it`;
   connection.sendRaw(errorMessage(envelope.rawId, rpcCodes.methodNotFound, what));
 }

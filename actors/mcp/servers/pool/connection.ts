@@ -65,7 +65,7 @@ export class Connection {
   endError: GatewayError | undefined;
 
   readonly #events: ConnectionEvents;
-  readonly #calls = new CallTable();
+  readonly #calls = new CallTable<Call>();
   #introduction: Introduction | undefined;
 
   constructor(

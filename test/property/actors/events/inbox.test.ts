@@ -8,13 +8,8 @@ import { describe, expect, test } from 'vitest';
 import { UnavailableError } from '../../../../actors/base/errors/errors.ts';
 import type { Dispatcher } from '../../../../actors/events/inbox/dispatcher.ts';
 import type { Assignment, Outcome } from '../../../../actors/events/inbox/work.ts';
-import type {
-  AppendOptions,
-  Committed,
-  NewEvent,
-  Store,
-  TurnResult,
-} from '../../../../actors/store/store.ts';
+import type { NewEvent } from '../../../../actors/store/event.ts';
+import type { AppendOptions, Committed, Store, TurnResult } from '../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
 import { done, FakeWork, failed, newEvent, startInbox, until } from '../../../fixtures/automation/inbox.ts';
 import { storeFolder } from '../../../fixtures/store/engine-store.ts';

@@ -5,8 +5,9 @@ import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { StoredEvent } from '../../../../actors/store/event.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
-import type { StoredEvent, Turn } from '../../../../actors/store/store.ts';
+import type { Turn } from '../../../../actors/store/store.ts';
 import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
 import { eventOf, resultOf } from '../../../fixtures/store/store-conformance.ts';
 

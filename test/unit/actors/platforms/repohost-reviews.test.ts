@@ -8,7 +8,7 @@ import type { Adapter } from '../../../../actors/platforms/adapter.ts';
 import type { RepoApi, Verdict } from '../../../../actors/platforms/repository-hosts/host.ts';
 import { repoOutbound } from '../../../../actors/platforms/repository-hosts/outbound.ts';
 import { repoHostAdapter } from '../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
-import type { NewEvent, StoredEvent } from '../../../../actors/store/store.ts';
+import type { NewEvent, StoredEvent } from '../../../../actors/store/event.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { rowsOfAnswer, sendRow } from '../../../fixtures/automation/outbound.ts';
 import { repoInbound, reviewPayload, storedRepoEvent } from '../../../fixtures/automation/repo-comments.ts';

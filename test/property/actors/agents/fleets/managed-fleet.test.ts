@@ -16,11 +16,8 @@ import {
   HandlerError,
   type Job,
 } from '../../../../../actors/agents/handlers/handler.ts';
-import {
-  type HandlerContext,
-  isParked,
-  type Parked,
-} from '../../../../../actors/agents/handlers/handler-context.ts';
+import type { HandlerContext } from '../../../../../actors/agents/handlers/handler-context.ts';
+import { isParked, type Parked } from '../../../../../actors/agents/handlers/parked.ts';
 import { ModelAgent } from '../../../../../actors/agents/model-agent/model-agent.ts';
 import type { ModelAnswer, ModelRequest } from '../../../../../actors/agents/models/model.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';

@@ -9,9 +9,9 @@ import { digestOf } from '../../../../../actors/agents/approvals/approval-record
 import type { ApprovalOutcome, RunApprovals } from '../../../../../actors/agents/approvals/run-approvals.ts';
 import { FlowHandler } from '../../../../../actors/agents/flows/flow-handler.ts';
 import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
-import { isParked } from '../../../../../actors/agents/handlers/handler-context.ts';
+import { isParked } from '../../../../../actors/agents/handlers/parked.ts';
 import type { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
-import type { NewEvent } from '../../../../../actors/store/store.ts';
+import type { NewEvent } from '../../../../../actors/store/event.ts';
 import type { Flow } from '../../../../../config/resources/flows/flow.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type AgentReply, HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
-import { isParked, type Parked } from '../../../../../actors/agents/handlers/handler-context.ts';
+import { isParked, type Parked } from '../../../../../actors/agents/handlers/parked.ts';
 import { ConnectionLostError } from '../../../../../actors/base/errors/errors.ts';
 import { messagesOf } from '../../../../../machines/agent-run/messages.ts';
 import { AgentWorld, aFoundTool, aRuntime, says } from '../../../../fixtures/agents/agent-world.ts';

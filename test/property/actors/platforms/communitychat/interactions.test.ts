@@ -16,7 +16,7 @@ import { outboxRows } from '../../../../../actors/events/outbox/outbox-rows.ts';
 import { type Adapter, accountOf, type OpenTrigger } from '../../../../../actors/platforms/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/platforms/communitychat/adapter.ts';
 import type { Delivery } from '../../../../../actors/store/delivery.ts';
-import type { StoredEvent } from '../../../../../actors/store/store.ts';
+import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';

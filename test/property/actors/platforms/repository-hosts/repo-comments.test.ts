@@ -12,7 +12,7 @@ import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
 import { outboxRows } from '../../../../../actors/events/outbox/outbox-rows.ts';
 import { accountOf } from '../../../../../actors/platforms/adapter.ts';
 import { makeAdapters } from '../../../../../actors/platforms/adapters.ts';
-import type { StoredEvent } from '../../../../../actors/store/store.ts';
+import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { repoHostTrigger } from '../../../../fixtures/automation/triggers.ts';
 import type { Refusal } from '../../../../fixtures/repositories/fake-repo-api.ts';

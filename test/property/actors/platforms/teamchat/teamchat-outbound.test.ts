@@ -16,7 +16,7 @@ import { teamChatAdapter } from '../../../../../actors/platforms/teamchat/adapte
 import { KnownConversations } from '../../../../../actors/platforms/teamchat/known-conversations.ts';
 import { teamChatOutbound } from '../../../../../actors/platforms/teamchat/outbound.ts';
 import { teamPacing } from '../../../../../actors/platforms/teamchat/pacing.ts';
-import type { StoredEvent } from '../../../../../actors/store/store.ts';
+import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import { teamChatTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { type Fault, TeamPlatform } from '../../../../fixtures/team-platform/team-platform.ts';
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
-import type { Parked } from '../../../../../actors/agents/handlers/handler-context.ts';
+import type { Parked } from '../../../../../actors/agents/handlers/parked.ts';
 import type { ModelRequest } from '../../../../../actors/agents/models/model.ts';
 import { ConnectionLostError, DeadlineError } from '../../../../../actors/base/errors/errors.ts';
 import { RpcFault } from '../../../../../actors/mcp/jsonrpc/rpc-fault.ts';

@@ -16,7 +16,7 @@ import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
 import { manualEvent } from '../../../../../actors/platforms/manual/event.ts';
 import type { ManualInput } from '../../../../../actors/platforms/manual/input.ts';
-import type { StoredEvent } from '../../../../../actors/store/store.ts';
+import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { Agent } from '../../../../../config/resources/agents/agent.ts';
 import { agentTarget, type Target } from '../../../../../config/resources/triggers/target.ts';
 import type { ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';

@@ -11,7 +11,7 @@ import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
 import { manualEvent } from '../../../../../actors/platforms/manual/event.ts';
 import type { Delivery } from '../../../../../actors/store/delivery.ts';
-import type { StoredEvent } from '../../../../../actors/store/store.ts';
+import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 

@@ -6,7 +6,7 @@ import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
 import { anonymous } from '../../../../../actors/identity/principal.ts';
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
-import type { NewEvent } from '../../../../../actors/store/store.ts';
+import type { NewEvent } from '../../../../../actors/store/event.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';

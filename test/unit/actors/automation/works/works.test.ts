@@ -16,7 +16,8 @@ import { DeliveryError, UnrenderableError } from '../../../../../actors/events/o
 import type { Outbound, Receipt, SendContext } from '../../../../../actors/events/outbox/outbound.ts';
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
-import type { NewEvent, Store } from '../../../../../actors/store/store.ts';
+import type { NewEvent } from '../../../../../actors/store/event.ts';
+import type { Store } from '../../../../../actors/store/store.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT, pauseAfterCrashMs } from '../../../../../machines/crashes.ts';

@@ -8,13 +8,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { AnyActorRef } from 'xstate';
 import { OverloadedError, StoppedError, UnavailableError } from '../../../../../actors/base/errors/errors.ts';
 import type { Assignment, Outcome } from '../../../../../actors/events/inbox/work.ts';
-import type {
-  AppendOptions,
-  Committed,
-  NewEvent,
-  TurnRef,
-  TurnResult,
-} from '../../../../../actors/store/store.ts';
+import type { NewEvent } from '../../../../../actors/store/event.ts';
+import type { AppendOptions, Committed, TurnRef, TurnResult } from '../../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../../actors/store/worker/sqlite-store.ts';
 import {
   done,

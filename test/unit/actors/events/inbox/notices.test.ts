@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import { withNotice } from '../../../../../actors/events/inbox/notices.ts';
 import type { Work } from '../../../../../actors/events/inbox/work.ts';
-import type { NewEvent, StoredEvent, TurnResult } from '../../../../../actors/store/store.ts';
+import type { NewEvent, StoredEvent } from '../../../../../actors/store/event.ts';
+import type { TurnResult } from '../../../../../actors/store/store.ts';
 
 const AT = 1_000_000;
 const event: StoredEvent = {

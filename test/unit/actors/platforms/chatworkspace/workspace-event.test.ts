@@ -7,7 +7,7 @@ import { decisionActionId } from '../../../../../actors/events/decision-action.t
 import { readWorkspaceEvent, workspaceEvent } from '../../../../../actors/platforms/chatworkspace/event.ts';
 import { type PayloadKind, saidIn } from '../../../../../actors/platforms/chatworkspace/payload.ts';
 import { writtenText } from '../../../../../actors/platforms/chatworkspace/text.ts';
-import type { NewEvent, StoredEvent } from '../../../../../actors/store/store.ts';
+import type { NewEvent, StoredEvent } from '../../../../../actors/store/event.ts';
 
 const principal = { kind: 'key', name: 'app_token' } as const;
 

@@ -6,7 +6,7 @@ import {
   type IncidentManagerOptions,
   incidentManagerAdapter,
 } from '../../../../../actors/platforms/incidentmanager/adapter.ts';
-import type { NewEvent, StoredEvent } from '../../../../../actors/store/store.ts';
+import type { NewEvent, StoredEvent } from '../../../../../actors/store/event.ts';
 import type { IncidentManagerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { rowsOfAnswer, sendRow } from '../../../../fixtures/automation/outbound.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';

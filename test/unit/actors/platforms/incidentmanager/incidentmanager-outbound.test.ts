@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { noteMark } from '../../../../../actors/platforms/incidentmanager/note-mark.ts';
-import type { NewEvent } from '../../../../../actors/store/store.ts';
+import type { NewEvent } from '../../../../../actors/store/event.ts';
 import {
   invalidEvent,
   type Refusal,

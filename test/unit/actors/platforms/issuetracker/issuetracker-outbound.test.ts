@@ -6,7 +6,7 @@ import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { issueTrackerAdapter } from '../../../../../actors/platforms/issuetracker/adapter.ts';
 import { plainText } from '../../../../../actors/platforms/issuetracker/document/nodes.ts';
 import { commentMark } from '../../../../../actors/platforms/issuetracker/own-comments.ts';
-import type { StoredEvent } from '../../../../../actors/store/store.ts';
+import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { IssueTrackerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { rowsOfAnswer, sendRow } from '../../../../fixtures/automation/outbound.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';

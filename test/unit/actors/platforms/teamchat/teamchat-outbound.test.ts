@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { outboxRows } from '../../../../../actors/events/outbox/outbox-rows.ts';
 import { accountOf } from '../../../../../actors/platforms/adapter.ts';
 import { teamChatAdapter } from '../../../../../actors/platforms/teamchat/adapter.ts';
-import type { StoredEvent } from '../../../../../actors/store/store.ts';
+import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { TeamChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { sendRow } from '../../../../fixtures/automation/outbound.ts';
 import { teamChatTrigger } from '../../../../fixtures/automation/triggers.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { OverloadedError } from '../../../../../actors/base/errors/errors.ts';
 import type { SourceHost } from '../../../../../actors/platforms/adapter.ts';
 import { acceptAll } from '../../../../../actors/platforms/webhooks/accept-all.ts';
-import type { NewEvent } from '../../../../../actors/store/store.ts';
+import type { NewEvent } from '../../../../../actors/store/event.ts';
 
 const event = (id: string) => ({ id, body: Buffer.from(id) }) as unknown as NewEvent;
 const shown = ({ id, body }: NewEvent) => `${id}:${Buffer.from(body).toString()}`;

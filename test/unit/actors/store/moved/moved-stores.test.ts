@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import { leftBehind, movedTables } from '../../../../../actors/store/moved/moved-tables.ts';
 import {
   openPostgresSource,
@@ -12,7 +13,7 @@ import {
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
 import { SqliteConnection } from '../../../../../actors/store/sqlite/connection.ts';
 import { openSqliteSource, openSqliteTarget } from '../../../../../actors/store/sqlite/moved-sqlite.ts';
-import type { Store, StoredEvent, Turn } from '../../../../../actors/store/store.ts';
+import type { Store, Turn } from '../../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../../actors/store/worker/sqlite-store.ts';
 import { storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { fill } from '../../../../fixtures/store/filled-store.ts';

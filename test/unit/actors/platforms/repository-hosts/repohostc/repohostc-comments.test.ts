@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../../actors/events/outbox/delivery-error.ts';
 import type { Adapter } from '../../../../../../actors/platforms/adapter.ts';
 import { repoHostCAdapter } from '../../../../../../actors/platforms/repository-hosts/repohostc/adapter.ts';
-import type { NewEvent, StoredEvent } from '../../../../../../actors/store/store.ts';
+import type { NewEvent, StoredEvent } from '../../../../../../actors/store/event.ts';
 import type { RepoHostCTrigger } from '../../../../../../config/resources/triggers/trigger.ts';
 import { rowsOfAnswer, sendRow } from '../../../../../fixtures/automation/outbound.ts';
 import { TestSourceHost } from '../../../../../fixtures/automation/source-host.ts';
