@@ -1,8 +1,9 @@
-// The arrow of imports: src → actors → machines → config. Each room may import the rooms to its right.
-// This test reads the import lines, so that the picture in ARCHITECTURE.md stays true by force.
+// The direction of imports: src → actors → machines → config, and top down through the rooms of actors/. Imports of types count too;
+// the parser finds each form of an import. Biome forbids cycles (import-cycles.test.ts).
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
@@ -15,13 +16,13 @@ const maySee: Record<Room, readonly Room[]> = {
   machines: ['config'],
   actors: ['config', 'machines', 'libs'],
   src: ['config', 'machines', 'actors'],
-  // What the gateway and the programs of its own share: clients of HTTP APIs, globs.
+  // Shared by the gateway and its tool servers: clients of HTTP APIs, globs.
   libs: [],
-  // Programs of their own.
+  // Separate programs.
   'tool-servers': ['libs'],
 };
 
-/** Packages that only these rooms may name; every other package is free. */
+/** Packages that only these rooms may import; any room may import the others. */
 const packageHomes: Record<string, readonly Room[]> = {
   yaml: ['config'],
   xstate: ['machines', 'actors', 'src'],
@@ -32,103 +33,136 @@ const packageHomes: Record<string, readonly Room[]> = {
   zod: ['tool-servers'],
 };
 
+/** The rooms of actors/, top down. */
+const actorRooms = [
+  'automation',
+  'agents',
+  'platforms',
+  'events',
+  'gateway',
+  'cluster',
+  'mcp',
+  'store',
+  'state',
+  'identity',
+  'base',
+];
+
 interface Import {
+  /** Paths are relative to the root of the repository. */
   readonly file: string;
   readonly room: Room;
-  readonly from: string;
+  /** Path of a file, or name of a package. */
+  readonly target: string;
+  /** True if nothing of the import is left at run time. */
   readonly isTypeOnly: boolean;
 }
 
 function sourcesOf(room: Room): string[] {
   return readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))
-    .map((name) => join(root, room, name));
+    .map((name) => `${room}/${name}`);
 }
 
-function importsOf(room: Room): Import[] {
-  return sourcesOf(room).flatMap((file) => {
-    const text = readFileSync(file, 'utf8');
-    const found = text.matchAll(
-      /^\s*(?:import|export)\s+(type\s)?[^'";]*?from\s+'([^']+)'|^\s*import\s+'([^']+)'|\bimport\('([^']+)'\)/gm,
-    );
-    return [...found].map((match) => ({
-      file: relative(root, file),
-      room,
-      from: match[2] ?? match[3] ?? match[4] ?? '',
-      isTypeOnly: match[1] !== undefined,
-    }));
-  });
+/** Returns the imports of a file: static and dynamic imports, re-exports, and imports within types. */
+function importsOf(file: string, text: string): readonly Import[] {
+  const { program, errors } = parseSync(file, text);
+  expect(errors, file).toEqual([]);
+  const found: Import[] = [];
+  const add = (source: object | null, isTypeOnly: boolean) => {
+    if (source === null || !('value' in source) || typeof source.value !== 'string') return;
+    const from = source.value;
+    const target = from.startsWith('.') ? join(file, '..', from) : from;
+    found.push({ file, room: roomOf(file) as Room, target, isTypeOnly });
+  };
+  new Visitor({
+    ImportDeclaration: ({ source, importKind }) => add(source, importKind === 'type'),
+    ExportNamedDeclaration: ({ source, exportKind }) => add(source, exportKind === 'type'),
+    ExportAllDeclaration: ({ source, exportKind }) => add(source, exportKind === 'type'),
+    ImportExpression: ({ source }) => add(source, false),
+    TSImportType: ({ source }) => add(source, true),
+    TSExternalModuleReference: ({ expression }) => add(expression, false),
+  }).visit(program);
+  return found;
 }
 
-function roomOf(file: string, from: string): string | undefined {
-  if (!from.startsWith('.')) return undefined;
-  return relative(root, resolve(root, dirname(file), from)).split(/[\\/]/)[0];
+function roomOf(path: string): string {
+  return path.split('/')[0] ?? '';
 }
 
-const everyImport = rooms.flatMap(importsOf);
+/** Returns the place of a file of actors/ in the order of its rooms; undefined for any other file. */
+function levelOf(path: string): number | undefined {
+  const [room, actorRoom = ''] = path.split('/');
+  return room === 'actors' ? actorRooms.indexOf(actorRoom) : undefined;
+}
+
+function leavesRooms({ room, target }: Import): boolean {
+  const other = roomOf(target) as Room;
+  return rooms.includes(other) && other !== room && !maySee[room].includes(other);
+}
+
+function pointsUp({ file, target }: Import): boolean {
+  const level = levelOf(file);
+  const other = levelOf(target);
+  return level !== undefined && other !== undefined && other < level;
+}
+
+function breaksMachines({ room, target, isTypeOnly }: Import): boolean {
+  if (room !== 'machines') return false;
+  return target.startsWith('node:') || (roomOf(target) === 'config' && !isTypeOnly);
+}
+
+function breaksPackages({ room, target }: Import): boolean {
+  const homes = packageHomes[target];
+  return homes !== undefined && !homes.includes(room);
+}
+
+function breaksPage({ file, target, isTypeOnly }: Import): boolean {
+  const page = 'src/inspector/page/';
+  if (!file.startsWith(page) || target.startsWith(page)) return false;
+  return (
+    !(isTypeOnly && target.startsWith('src/inspector/wire/')) &&
+    !/^config\/(clients|value-schema)\/[\w-]+\.ts$/.test(target) &&
+    !/^(preact(\/hooks)?|@dagrejs\/dagre)$/.test(target)
+  );
+}
+
+const everyImport = rooms
+  .flatMap(sourcesOf)
+  .flatMap((file) => importsOf(file, readFileSync(join(root, file), 'utf8')));
 
 describe('the rooms', () => {
-  test('are not empty, so that this test cannot pass by finding nothing', () => {
+  test('are not empty, so that no rule passes without imports', () => {
     for (const room of rooms) expect(sourcesOf(room).length, room).toBeGreaterThan(1);
-    expect(everyImport.length).toBeGreaterThan(50);
+    expect(sourcesOf('actors').filter((file) => levelOf(file) === -1)).toEqual([]);
+    expect(everyImport.filter(({ file }) => levelOf(file) !== undefined).length).toBeGreaterThan(3_000);
+    expect(everyImport.filter(({ file }) => file.startsWith('src/inspector/page/')).length).toBeGreaterThan(
+      20,
+    );
   });
 
   test('import only the rooms to their right', () => {
-    const wrong = everyImport.filter(({ file, room, from }) => {
-      const target = roomOf(file, from);
-      // The program's version is the one thing that stands outside of all rooms.
-      if (target === undefined || target === room || target === 'package.json') return false;
-      return !maySee[room].includes(target as Room);
-    });
-    expect(wrong).toEqual([]);
+    expect(everyImport.filter(leavesRooms)).toEqual([]);
   });
 
-  test('of actors/ import values of lower rooms only', () => {
-    const upper = ['automation', 'agents', 'platforms', 'events', 'gateway', 'cluster'];
-    const order = [...upper, 'mcp', 'store', 'state', 'identity', 'base'];
-    const layerOf = (path: string) => {
-      const [room, layer = ''] = relative(root, resolve(root, path)).split(/[\\/]/);
-      return room === 'actors' ? order.indexOf(layer) : undefined;
-    };
-    const actors = everyImport.filter(({ file, from }) => file.startsWith('actors/') && from.startsWith('.'));
-    expect(actors.length).toBeGreaterThan(1_500);
-    expect(actors.filter(({ file }) => layerOf(file) === -1)).toEqual([]);
-    const wrong = actors.filter(({ file, from, isTypeOnly }) => {
-      const target = layerOf(join(dirname(file), from));
-      return !isTypeOnly && target !== undefined && target < (layerOf(file) ?? 0);
-    });
-    expect(wrong).toEqual([]);
+  test('of actors/ import only lower rooms, types included', () => {
+    expect(everyImport.filter(pointsUp)).toEqual([]);
   });
 
-  test('machines take nothing but types from config, and nothing from Node', () => {
-    const wrong = everyImport.filter(
-      ({ file, room, from, isTypeOnly }) =>
-        room === 'machines' && (from.startsWith('node:') || (roomOf(file, from) === 'config' && !isTypeOnly)),
-    );
-    expect(wrong).toEqual([]);
+  test('machines import only types from config, and nothing from Node', () => {
+    expect(everyImport.filter(breaksMachines)).toEqual([]);
   });
 
-  test('name only the packages that are theirs', () => {
-    const wrong = everyImport.filter(({ room, from }) => {
-      const homes = packageHomes[from];
-      return homes !== undefined && !homes.includes(room);
-    });
-    expect(wrong).toEqual([]);
+  test('import only their own packages', () => {
+    expect(everyImport.filter(breaksPackages)).toEqual([]);
   });
 
-  test('let the page of the inspector import only the wire types, the known clients and the check of values by a schema', () => {
-    const page = everyImport.filter(({ file }) => file.startsWith('src/inspector/page/'));
-    expect(page.length).toBeGreaterThan(20);
-    const wrong = page.filter(({ file, from, isTypeOnly }) => {
-      const target = from.startsWith('.') ? relative(root, resolve(root, dirname(file), from)) : from;
-      if (target.startsWith('src/inspector/page/')) return false;
-      return (
-        !(isTypeOnly && /^src\/inspector\/wire\//.test(target)) &&
-        !/^config\/(clients|value-schema)\/[\w-]+\.ts$/.test(target) &&
-        !/^(preact(\/hooks)?|@dagrejs\/dagre)$/.test(from)
-      );
-    });
-    expect(wrong).toEqual([]);
+  test('let the inspector page import only wire types, known clients and the check of values by a schema', () => {
+    expect(everyImport.filter(breaksPage)).toEqual([]);
+  });
+
+  test('contain no file that imports itself', () => {
+    expect(everyImport.filter(({ file, target }) => file === target)).toEqual([]);
   });
 
   test('hold no junk drawer', () => {
@@ -136,5 +170,54 @@ describe('the rooms', () => {
       .flatMap(sourcesOf)
       .filter((file) => /\/(utils?|helpers?|common|misc)\.tsx?$/.test(file));
     expect(drawers).toEqual([]);
+  });
+});
+
+describe('each form of an import is found', () => {
+  const typeForms = [
+    "import type { A } from 'X';",
+    "import type {} from 'X';",
+    "import type * as all from 'X';",
+    "export type { A } from 'X';",
+    "export type * from 'X';",
+    "export type B = import('X').A;",
+    "export let b: typeof import('X');",
+  ];
+  const valueForms = [
+    "import { a } from 'X';",
+    "import {} from 'X';",
+    "import 'X';",
+    "import { type A } from 'X';",
+    "import * as all from 'X';",
+    "import {\n  // }\n  a,\n} from\n  'X';",
+    "const b = 1; import { a } from 'X';",
+    'import { a } from "X";',
+    "export { a } from 'X';",
+    "export { type A } from 'X';",
+    "export * from 'X';",
+    "export const load = () => import('X');",
+    "export const load = () => import(/* late */ 'X');",
+    "import a = require('X');",
+  ];
+  const planted = (form: string, file: string, target: string) => importsOf(file, form.replace('X', target));
+
+  test.each([...typeForms, ...valueForms])('%s', (form) => {
+    expect(planted(form, 'actors/mcp/links/x.ts', '../../gateway/gateway.ts').map(pointsUp)).toEqual([true]);
+    expect(planted(form, 'actors/gateway/x.ts', '../mcp/links/link.ts').map(pointsUp)).toEqual([false]);
+    expect(planted(form, 'config/x.ts', '../machines/server.ts').map(leavesRooms)).toEqual([true]);
+    expect(planted(form, 'src/x.ts', '../tool-servers/complaint.ts').map(leavesRooms)).toEqual([true]);
+    expect(planted(form, 'machines/x.ts', 'node:fs').map(breaksMachines)).toEqual([true]);
+    expect(planted(form, 'actors/base/x.ts', 'pino').map(breaksPackages)).toEqual([true]);
+    expect(planted(form, 'src/inspector/page/x.tsx', '../access.ts').map(breaksPage)).toEqual([true]);
+  });
+
+  test.each(typeForms)('%s is of types only', (form) => {
+    expect(planted(form, 'machines/x.ts', '../config/config-hash.ts').map(breaksMachines)).toEqual([false]);
+    expect(planted(form, 'src/inspector/page/x.ts', '../wire/wire.ts').map(breaksPage)).toEqual([false]);
+  });
+
+  test.each(valueForms)('%s is left at run time', (form) => {
+    expect(planted(form, 'machines/x.ts', '../config/config-hash.ts').map(breaksMachines)).toEqual([true]);
+    expect(planted(form, 'src/inspector/page/x.ts', '../wire/wire.ts').map(breaksPage)).toEqual([true]);
   });
 });
