@@ -4,8 +4,8 @@
 import { pino } from 'pino';
 import type { Log } from '../actors/base/errors/log.ts';
 import type { Redactor } from '../actors/base/errors/redact.ts';
-import { hasColours, type Paint, paintFor } from './cli/views/paint.ts';
-import { jsonForTerminal, printable, printableLines } from './cli/views/terminal-text.ts';
+import { hasColours, type Paint, paintFor } from './terminal/paint.ts';
+import { jsonForTerminal, printable, printableLines } from './terminal/terminal-text.ts';
 
 export interface LogOptions {
   readonly level: string;

@@ -3,7 +3,7 @@
 
 import { createInterface, type Interface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { columnsOf, type Paint, paintFor } from '../../src/cli/views/paint.ts';
+import { columnsOf, type Paint, paintFor } from '../../src/terminal/paint.ts';
 import type { LocalChat } from '../../test/fixtures/chats/local-chat.ts';
 import { drawn } from './drawing.ts';
 import type { Gateway } from './gateway.ts';

@@ -1,7 +1,7 @@
 // What people see, drawn for a terminal: plain words as a line of a play, cards in a frame with their buttons below.
 
-import { type Paint, plain } from '../../src/cli/views/paint.ts';
-import { printable, printableLines } from '../../src/cli/views/terminal-text.ts';
+import { type Paint, plain } from '../../src/terminal/paint.ts';
+import { printable, printableLines } from '../../src/terminal/terminal-text.ts';
 import type { Seen } from '../../test/fixtures/chats/local-chat.ts';
 
 export interface Drawing {

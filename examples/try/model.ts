@@ -2,8 +2,8 @@
 // It is no model: stand-in-rules.ts says what it answers. Each question is told here, so that people see what is asked, and how often.
 
 import { once } from 'node:events';
-import { columnsOf, paintFor } from '../../src/cli/views/paint.ts';
-import { printable } from '../../src/cli/views/terminal-text.ts';
+import { columnsOf, paintFor } from '../../src/terminal/paint.ts';
+import { printable } from '../../src/terminal/terminal-text.ts';
 import { ModelServer } from '../../test/fixtures/models/model-server.ts';
 import { inALine, newestWords, type Question, standIn } from './stand-in-rules.ts';
 

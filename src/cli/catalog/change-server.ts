@@ -1,10 +1,10 @@
 // `remove`, `enable` and `disable`: one server of the catalog less, or switched.
 
 import { plainId } from '../../../config/catalog/read-catalog.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem } from '../api/api-client.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
-import { printable } from '../views/terminal-text.ts';
 import {
   type CatalogOptions,
   catalogHelp,

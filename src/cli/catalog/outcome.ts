@@ -1,10 +1,10 @@
 // What a change of a catalog came to, for people and as JSON.
 
 import { relative } from 'node:path';
+import { printable } from '../../terminal/terminal-text.ts';
 import { programName } from '../program-name.ts';
 import { counted } from '../views/figures.ts';
 import { print, printJson } from '../views/output.ts';
-import { printable } from '../views/terminal-text.ts';
 import type { CatalogFile } from './change-catalog.ts';
 import type { Aftermath } from './running-gateway.ts';
 

@@ -2,12 +2,12 @@
 // does meanwhile stands on stderr.
 
 import { nodePath } from '../../../machines/flow-run/node-path.ts';
+import { isTerminal, paintFor } from '../../terminal/paint.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { complain } from '../views/output.ts';
-import { isTerminal, paintFor } from '../views/paint.ts';
 import { partLine } from '../views/part-views.ts';
 import { leftLine, UNENDED_LINE } from '../views/run-views.ts';
-import { printable } from '../views/terminal-text.ts';
 import { AskedRun, heedSignals } from './asked-run.ts';
 import { type ApprovalNews, followRun, type PartNews, type Question, type ToolNews } from './followed-run.ts';
 import { complainOf, troubles, waitingLine } from './troubles.ts';

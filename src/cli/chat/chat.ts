@@ -4,14 +4,14 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
+import { isTerminal } from '../../terminal/paint.ts';
+import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { declareTarget, refuseBareKey, targetHelp } from '../api/target-options.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { complain, print } from '../views/output.ts';
-import { isTerminal } from '../views/paint.ts';
 import { leftLine } from '../views/run-views.ts';
-import { printable, printableLines } from '../views/terminal-text.ts';
 import { AskedRun, heedSignals } from './asked-run.ts';
 import { type ApprovalNews, followRun, type RunListener } from './followed-run.ts';
 import { declareFiles, FILES_HELP } from './local-files.ts';

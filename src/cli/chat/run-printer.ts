@@ -1,10 +1,10 @@
 // What a terminal shows of a run: the text as it grows, and between its parts a faint line for each call of a tool.
 
+import type { Paint } from '../../terminal/paint.ts';
+import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { RunAnswer, RunRecord } from '../api/api-responses.ts';
 import { latency } from '../views/figures.ts';
-import type { Paint } from '../views/paint.ts';
 import { CUT_LINE, putOffLine, retryLine } from '../views/run-views.ts';
-import { printable, printableLines } from '../views/terminal-text.ts';
 import type { ApprovalNews, RetryNews, RunListener, ToolNews } from './followed-run.ts';
 
 const MAX_ARGUMENTS = 120;

@@ -1,12 +1,12 @@
 // A conversation with an agent on a terminal.
 
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
+import { type Paint, paintFor } from '../../terminal/paint.ts';
+import { jsonForTerminal, printable } from '../../terminal/terminal-text.ts';
 import { type ApiClient, ApiProblem } from '../api/api-client.ts';
 import { UsageError } from '../api/target-options.ts';
 import { complain, print } from '../views/output.ts';
-import { type Paint, paintFor } from '../views/paint.ts';
 import { leftLine, putOffLine } from '../views/run-views.ts';
-import { jsonForTerminal, printable } from '../views/terminal-text.ts';
 import { ApprovalQuestions } from './approval-questions.ts';
 import { AskedRun, heedSignals } from './asked-run.ts';
 import { type ApprovalNews, followRun, type Question } from './followed-run.ts';

@@ -1,12 +1,12 @@
 // What stderr is told of a run whose answer is all that stdout has: why it takes its time, and why it waits.
 
 import type { Target } from '../../../config/resources/triggers/target.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem } from '../api/api-client.ts';
 import type { RunRecord } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
 import { complain } from '../views/output.ts';
 import { CUT_LINE, putOffLine, retryLine } from '../views/run-views.ts';
-import { printable } from '../views/terminal-text.ts';
 import type { ApprovalNews, RetryNews } from './followed-run.ts';
 
 /** Of a listener to a run. */

@@ -1,5 +1,6 @@
 // The commands about triggers and what they have accepted: which request each makes, and what it shows of the answer.
 
+import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem, type ApiResponse } from '../api/api-client.ts';
 import type {
   DeliveryDetails,
@@ -9,7 +10,6 @@ import type {
   TriggerRecord,
 } from '../api/api-responses.ts';
 import { deliveryLine, deliveryPage, deliveryTable, triggerLine } from '../views/automation-views.ts';
-import { printable } from '../views/terminal-text.ts';
 import { triggerPage } from '../views/trigger-page.ts';
 import { explainUnknownTrigger, getOperations, triggerPath } from './get-operations.ts';
 import { askForDeliveries, declareFilter } from './list-deliveries.ts';

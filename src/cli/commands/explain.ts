@@ -1,11 +1,11 @@
 // `explain`: what the published schemas know of a field, or of a kind of file. No gateway is needed for it, and no file.
 
 import { kinds, rootField, schemaOf } from '../../../config/json-schema/schema-fields.ts';
+import { columnsOf, isTerminal, paintFor } from '../../terminal/paint.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { fieldPage } from '../views/field-views.ts';
 import { print, printJson } from '../views/output.ts';
-import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
 import { table } from '../views/table.ts';
 import { fieldNamed, kindMeanings } from './named-field.ts';
 

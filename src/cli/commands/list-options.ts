@@ -1,8 +1,8 @@
 // Options of a command that become the query of a request. The gateway knows which values there are, and refuses the others.
 
+import { printable } from '../../terminal/terminal-text.ts';
 import type { ApiProblem } from '../api/api-client.ts';
 import { UsageError } from '../api/target-options.ts';
-import { printable } from '../views/terminal-text.ts';
 import type { Situation } from './operation.ts';
 
 /** Those of these names that were given, as the end of a path: `?state=waiting`, or nothing. */

@@ -4,6 +4,8 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { levelNamed, lineLevels } from '../../../actors/mcp/servers/lines/line-level.ts';
 import type { logRecord } from '../../http/api/log-stream.ts';
+import { type Paint, paintFor, type Style } from '../../terminal/paint.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { ApiClient, ApiProblem, type ApiResponse } from '../api/api-client.ts';
 import {
   declareTarget,
@@ -17,8 +19,6 @@ import { explainUnknownServer } from '../api/unknown-server.ts';
 import { type Parsed, parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { complain, print, printJson } from '../views/output.ts';
-import { type Paint, paintFor, type Style } from '../views/paint.ts';
-import { printable } from '../views/terminal-text.ts';
 
 const TIMEOUT_SECONDS = 10;
 

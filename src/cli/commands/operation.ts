@@ -1,9 +1,9 @@
 // What a command that asks a running gateway consists of. A name may have two words, a thing and what to do with it.
 
 import type { Command } from 'commander';
+import type { Paint } from '../../terminal/paint.ts';
 import type { ApiClient, ApiProblem, ApiResponse } from '../api/api-client.ts';
 import type { UsageError } from '../api/target-options.ts';
-import type { Paint } from '../views/paint.ts';
 
 export interface Situation {
   readonly client: ApiClient;

@@ -13,13 +13,13 @@ import { ConfigError, hasError } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
 import { loadGatewayResources } from '../../../config/resources/gateway-resources.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
-import { printable, printableLines } from '../views/terminal-text.ts';
 
 interface Options {
   readonly config: string;

@@ -1,6 +1,8 @@
 // Runs the command that the first argument of the program names. Loaded only then: the plain form starts without it.
 
 import { suggest } from '../../../config/reader/suggest.ts';
+import { columnsOf, isTerminal, paintFor } from '../../terminal/paint.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { ApiClient, ApiProblem } from '../api/api-client.ts';
 import {
   declareTarget,
@@ -19,8 +21,6 @@ import { asInvoked } from '../program-name.ts';
 import { parseStdioOptions } from '../stdio-options.ts';
 import { store, storeVerbs } from '../store/store-command.ts';
 import { complain, print, printJson } from '../views/output.ts';
-import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
-import { printable } from '../views/terminal-text.ts';
 import { approvalOperations } from './approval-operations.ts';
 import { automationOperations } from './automation-operations.ts';
 import { graphFlow } from './graph-flow.ts';

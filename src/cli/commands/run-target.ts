@@ -3,13 +3,13 @@
 
 import type { Command } from 'commander';
 import { type TargetKind, targetKinds } from '../../../config/resources/triggers/target.ts';
+import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApiProblem, ApiResponse } from '../api/api-client.ts';
 import type { FlowDetails, RunAnswer } from '../api/api-responses.ts';
 import { seconds, UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import { answerOf } from '../chat/answered-run.ts';
 import { declareFiles, FILES_HELP } from '../chat/local-files.ts';
-import { printable, printableLines } from '../views/terminal-text.ts';
 import { explainUnknownTarget, targetPath } from './get-operations.ts';
 import { keyValue } from './key-value.ts';
 import type { Operation, Situation } from './operation.ts';

@@ -2,11 +2,11 @@
 
 import { createInterface, type Interface } from 'node:readline/promises';
 import { type Command, InvalidArgumentError } from 'commander';
+import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApiClient, ApiResponse } from '../api/api-client.ts';
 import type { RunResponse, TriggerRecord } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
 import { waitText } from '../views/automation-views.ts';
-import { printable, printableLines } from '../views/terminal-text.ts';
 import { explainUnknownTrigger, triggerPath } from './get-operations.ts';
 import { keyValue } from './key-value.ts';
 import type { Operation, Situation } from './operation.ts';

@@ -2,11 +2,11 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { printable } from '../../terminal/terminal-text.ts';
 import type { ApiProblem, ApiResponse } from '../api/api-client.ts';
 import type { DeliveryDetails, SendResponse } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
 import { deliveryLine } from '../views/automation-views.ts';
-import { printable } from '../views/terminal-text.ts';
 import { explainUnknownTrigger, triggerPath } from './get-operations.ts';
 import type { Operation, Situation } from './operation.ts';
 import { readStdin } from './stdin-text.ts';

@@ -4,12 +4,12 @@ import { isError } from '../../../config/reader/problem.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { counted } from '../views/figures.ts';
 import { print, printJson } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
-import { printable } from '../views/terminal-text.ts';
 import { countedResources } from './check.ts';
 import { isGood, readResourceFiles } from './resource-files.ts';
 

@@ -11,9 +11,9 @@ import {
 import { clientIds, clientNamed, clients } from '../../../config/clients/client-list.ts';
 import { ConfigError } from '../../../config/reader/problem.ts';
 import { suggest } from '../../../config/reader/suggest.ts';
+import { columnsOf, isTerminal } from '../../terminal/paint.ts';
 import { DEFAULT_URL, UsageError } from '../api/target-options.ts';
 import { complain, print, printJson } from '../views/output.ts';
-import { columnsOf, isTerminal } from '../views/paint.ts';
 import { printProblems } from '../views/problem-lines.ts';
 import { table } from '../views/table.ts';
 import { lookAt, undoEntry, writeEntry } from './client-file.ts';

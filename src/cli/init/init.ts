@@ -3,6 +3,7 @@
 
 import { join, resolve } from 'node:path';
 import { parseListenAddr, urlOf } from '../../../config/gateway-file/listen-addr.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
 import { readWhole, replaceText } from '../catalog/replace-text.ts';
 import { parseProgram } from '../command.ts';
@@ -10,7 +11,6 @@ import { sentenceOf } from '../command-list.ts';
 import { importServers } from '../import/import-command.ts';
 import { asInvoked } from '../program-name.ts';
 import { print } from '../views/output.ts';
-import { printable } from '../views/terminal-text.ts';
 import { defaults, newFiles, sampleRequest, variablesOf, type Wishes, withOwnServers } from './new-files.ts';
 import { askWishes } from './questions.ts';
 import { makeFolder, refuseExisting, writeAll } from './write-files.ts';

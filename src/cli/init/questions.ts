@@ -4,10 +4,10 @@ import { homedir } from 'node:os';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { createInterface, type Interface } from 'node:readline/promises';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
 import { filesOfClients, thisMachine } from '../import/found-files.ts';
 import { print } from '../views/output.ts';
-import { printable } from '../views/terminal-text.ts';
 import { defaults, isPrivate, type Wishes } from './new-files.ts';
 
 /** `target` is the folder that is written to. Throws UsageError when it is left with Ctrl-C or Ctrl-D. */

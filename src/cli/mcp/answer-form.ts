@@ -4,7 +4,7 @@
 // ANF1  what an answer is made of fits the schema of the form, as far as that can say it: type, choices, length, range, format.
 
 import { isSame, type JsonSchema } from '../../../config/value-schema/schema-parts.ts';
-import { printable } from '../views/terminal-text.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { shown } from './call-values.ts';
 import { type Field, fieldsOf, itemField, recordOf } from './schema-fields.ts';
 

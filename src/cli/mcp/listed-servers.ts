@@ -2,13 +2,13 @@
 // is besides: where the HTTP API says nothing, a list is a list all the same.
 
 import { MergedNames } from '../../../actors/mcp/clients/aggregate/tool-names.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import type { ServerDetails, ServerList } from '../api/api-responses.ts';
 import { pathOf } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import { counted } from '../views/figures.ts';
 import { complain } from '../views/output.ts';
-import { printable } from '../views/terminal-text.ts';
 import type { Group } from '../views/tool-views.ts';
 import type { Place } from './mcp-place.ts';
 import type { Item, Listed } from './mcp-session.ts';

@@ -3,13 +3,13 @@
 // Ctrl-C cancels the request that is under way, and a second one ends at once.
 
 import type { Command } from 'commander';
+import { columnsOf, isTerminal, paintFor } from '../../terminal/paint.ts';
 import { ApiProblem } from '../api/api-client.ts';
 import { declareTarget, refuseBareKey, targetHelp } from '../api/target-options.ts';
 import { heedSignals } from '../chat/asked-run.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { complain } from '../views/output.ts';
-import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
 import { CallDeadline } from './call-deadline.ts';
 import { unknownServer } from './listed-servers.ts';
 import { type Place, withPlace } from './mcp-place.ts';

@@ -3,9 +3,9 @@
 //
 // Whatever a server says is made harmless first (TT1).
 
+import { columnsOf, isTerminal } from '../../terminal/paint.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { complain } from '../views/output.ts';
-import { columnsOf, isTerminal } from '../views/paint.ts';
-import { printable } from '../views/terminal-text.ts';
 import type { Progress } from './mcp-session.ts';
 
 export interface Screen {

@@ -1,10 +1,10 @@
 // `resources [SERVER [URI]]` and `prompts [SERVER [NAME name=value…]]`.
 
+import { printable } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import { print, printJson } from '../views/output.ts';
 import { shownContents, shownMessages } from '../views/result-views.ts';
-import { printable } from '../views/terminal-text.ts';
 import { groupLines, promptSchema, promptWithArguments, resourceLines } from '../views/tool-views.ts';
 import { readArguments } from './call-values.ts';
 import { grouped, serverIds, tellIncomplete, whyEmpty } from './listed-servers.ts';

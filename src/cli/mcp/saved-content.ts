@@ -4,12 +4,12 @@
 import { constants, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
+import { printable } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
 import { UnwritableFile } from '../files/replaceable-file.ts';
 import { writeWhole } from '../files/whole-file.ts';
 import { complain } from '../views/output.ts';
 import { type ShownResult, sizeText } from '../views/result-views.ts';
-import { printable } from '../views/terminal-text.ts';
 
 /** Throws UsageError for a file that cannot be written. */
 export async function saveContent(file: string, { attachments, text }: ShownResult): Promise<void> {

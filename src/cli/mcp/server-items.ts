@@ -2,8 +2,8 @@
 // /mcp, for all its servers.
 
 import { MergedNames } from '../../../actors/mcp/clients/aggregate/tool-names.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
-import { printable } from '../views/terminal-text.ts';
 import { serverIds } from './listed-servers.ts';
 import type { Item } from './mcp-session.ts';
 import type { McpSituation } from './situation.ts';

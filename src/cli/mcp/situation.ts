@@ -1,6 +1,6 @@
 // What a command has while it talks with servers: where they are, how to print, what ends it.
 
-import type { Paint } from '../views/paint.ts';
+import type { Paint } from '../../terminal/paint.ts';
 import type { Place, PlaceOptions } from './mcp-place.ts';
 import type { McpSession, RequestOptions } from './mcp-session.ts';
 

@@ -5,9 +5,9 @@
 // TQ2  an address is shown, and never opened; nothing but consent is sent for it.
 
 import { createInterface } from 'node:readline/promises';
+import { isTerminal } from '../../terminal/paint.ts';
+import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import { complain } from '../views/output.ts';
-import { isTerminal } from '../views/paint.ts';
-import { printable, printableLines } from '../views/terminal-text.ts';
 import { type FormField, type FormValue, formFields } from './answer-form.ts';
 import type { Question, QuestionAnswer } from './mcp-session.ts';
 

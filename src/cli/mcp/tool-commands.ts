@@ -1,13 +1,13 @@
 // `tools [SERVER [TOOL]]` and `call SERVER TOOL name=value…`.
 
 import { readFileSync } from 'node:fs';
+import { printable } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import { readStdin } from '../commands/stdin-text.ts';
 import { programName } from '../program-name.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { type ShownResult, shownResult } from '../views/result-views.ts';
-import { printable } from '../views/terminal-text.ts';
 import { groupLines, type Invocation, toolPage } from '../views/tool-views.ts';
 import { type Arguments, readArguments } from './call-values.ts';
 import { grouped, serverIds, tellIncomplete, whyEmpty } from './listed-servers.ts';

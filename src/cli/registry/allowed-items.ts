@@ -1,9 +1,9 @@
 // Permission for a registry entry's unusual items. Each item is allowed by name; --yes does not allow any.
 
+import { printable } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
 import { complain } from '../views/output.ts';
 import { shellWord } from '../views/shell-word.ts';
-import { printable } from '../views/terminal-text.ts';
 import type { TerminalQuestions } from './terminal-questions.ts';
 import type { UnusualItem } from './unusual-items.ts';
 

@@ -3,13 +3,13 @@
 import { InvalidArgumentError } from 'commander';
 import { Registry, RegistryError } from '../../../actors/mcp/registry/registry.ts';
 import type { RegistryEntry } from '../../../actors/mcp/registry/registry-entry.ts';
+import { columnsOf, isTerminal } from '../../terminal/paint.ts';
 import { ApiProblem } from '../api/api-client.ts';
 import { exitHelp } from '../catalog/catalog-options.ts';
 import { findRegistry } from '../catalog/catalog-place.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { print, printJson } from '../views/output.ts';
-import { columnsOf, isTerminal } from '../views/paint.ts';
 import { table } from '../views/table.ts';
 import { plansFor } from './install-plan.ts';
 

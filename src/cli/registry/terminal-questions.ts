@@ -3,8 +3,8 @@
 
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { forTerminal } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
-import { forTerminal } from '../views/terminal-text.ts';
 import { describe, faultOf, type Question } from './questions.ts';
 
 /** Whether somebody is there to be asked. */

@@ -3,10 +3,10 @@
 import type { Progress } from '../../../actors/store/moved/moved-store.ts';
 import { type TableName, tableNames } from '../../../actors/store/moved/moved-tables.ts';
 import type { Counts } from '../../../actors/store/moved/record-file.ts';
+import { isTerminal } from '../../terminal/paint.ts';
 import { ProgressLine, progressText, type Screen } from '../mcp/progress-line.ts';
 import { counted } from '../views/figures.ts';
 import { complain } from '../views/output.ts';
-import { isTerminal } from '../views/paint.ts';
 
 /** Drawn so often, and told so often where nothing is drawn. */
 const DRAWN_EVERY_MS = 100;

@@ -11,10 +11,10 @@ import { MoveRefusedError } from '../../../actors/store/moved/move-errors.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import { ConfigError } from '../../../config/reader/problem.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem } from '../api/api-client.ts';
 import { complain } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
-import { printable } from '../views/terminal-text.ts';
 
 export const MOVE_EXIT_CODES =
   'Exit codes: 0 done, 1 refused or failed, and nothing was moved, 2 bad configuration or wrong usage';

@@ -4,8 +4,8 @@
 // SCR1  what was switched is switched back exactly once: at `leave`, or when the process exits by whatever way.
 
 import { writeSync } from 'node:fs';
-import { columnsOf } from '../views/paint.ts';
-import { forTerminal } from '../views/terminal-text.ts';
+import { columnsOf } from '../../terminal/paint.ts';
+import { forTerminal } from '../../terminal/terminal-text.ts';
 
 const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';

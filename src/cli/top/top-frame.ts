@@ -1,13 +1,13 @@
 // One picture of `top` as lines of text. Servers that have failed stand above all others, whatever the order; so do triggers that are not
 // well, which have the lower half of the window where there is not room for all.
 
+import { type Paint, plain, styleOf } from '../../terminal/paint.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { deliveryCounts, triggerCounts, waitText } from '../views/automation-views.ts';
 import { counted, duration, latency } from '../views/figures.ts';
 import { nodesLine } from '../views/node-views.ts';
-import { type Paint, plain, styleOf } from '../views/paint.ts';
 import { counterColumns, retryText, stateCounts } from '../views/server-views.ts';
 import { type Column, table } from '../views/table.ts';
-import { printable } from '../views/terminal-text.ts';
 import { type Order, orders, type TopRow } from './top-order.ts';
 import { MAX_TROUBLES, ratePerSecond, type Sample } from './top-sample.ts';
 import { triggerBlocks, triggerRows } from './trigger-rows.ts';

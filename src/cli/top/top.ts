@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
+import { isTerminal, paintFor } from '../../terminal/paint.ts';
 import { ApiClient, ApiProblem } from '../api/api-client.ts';
 import {
   declareTarget,
@@ -15,7 +16,6 @@ import {
 import { type Parsed, parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { print } from '../views/output.ts';
-import { isTerminal, paintFor } from '../views/paint.ts';
 import { Screen } from './screen.ts';
 import { topFrame } from './top-frame.ts';
 import { type Order, orderAfter, orderNames } from './top-order.ts';

@@ -1,9 +1,9 @@
 // What `approvals` prints for people: the list, one approval with all that is to be approved, what was decided.
 
+import type { Paint, Style } from '../../terminal/paint.ts';
+import { jsonForTerminal, printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApprovalList, ApprovalRecord } from '../api/api-responses.ts';
-import type { Paint, Style } from './paint.ts';
 import { type Column, table } from './table.ts';
-import { jsonForTerminal, printable, printableLines } from './terminal-text.ts';
 
 const styles: Readonly<Record<ApprovalRecord['state'], Style>> = {
   pending: 'busy',

@@ -2,6 +2,8 @@
 
 import { relative } from 'node:path';
 import type { DeliveryState } from '../../../actors/store/delivery.ts';
+import type { Paint, Style } from '../../terminal/paint.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import type {
   AgentRecord,
   DeliveryDetails,
@@ -12,9 +14,7 @@ import type {
 } from '../api/api-responses.ts';
 import type { AgentInFile, TriggerInFile } from '../commands/resource-files.ts';
 import { counted, latency } from './figures.ts';
-import type { Paint, Style } from './paint.ts';
 import { type Column, table } from './table.ts';
-import { printable } from './terminal-text.ts';
 
 const deliveryStyle: Readonly<Record<DeliveryState, Style>> = {
   queued: 'busy',

@@ -4,8 +4,8 @@ import type { ShownTrigger } from '../../../actors/automation/operator/operator.
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
 import { urlOf } from '../../../config/gateway-file/listen-addr.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import { counted } from './figures.ts';
-import { printable } from './terminal-text.ts';
 
 export interface Greeted {
   readonly address: { readonly host: string; readonly port: number };

@@ -7,7 +7,7 @@ import {
   type PublishedSchema,
   resolved,
 } from '../../../config/json-schema/schema-fields.ts';
-import type { Paint } from './paint.ts';
+import type { Paint } from '../../terminal/paint.ts';
 import { type Column, table } from './table.ts';
 
 /** The field itself, and a line for each below it. */

@@ -1,9 +1,9 @@
 // What the commands print for people about fleets and flows as their files have them.
 
 import { relative } from 'node:path';
+import { printable } from '../../terminal/terminal-text.ts';
 import type { FleetRecord, FlowDetails, FlowRecord } from '../api/api-responses.ts';
 import { type Column, table } from './table.ts';
-import { printable } from './terminal-text.ts';
 
 /** Of what was read from files. */
 interface InFile {

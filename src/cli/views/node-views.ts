@@ -1,11 +1,11 @@
 // What the commands print for people about the nodes: a table, and a plain line where two of them differ.
 
 import { differencesOf, type NodeStatus } from '../../../actors/cluster/node-list.ts';
+import type { Paint } from '../../terminal/paint.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import type { NodesAnswer } from '../api/api-responses.ts';
 import { counted, duration } from './figures.ts';
-import type { Paint } from './paint.ts';
 import { type Column, table } from './table.ts';
-import { printable } from './terminal-text.ts';
 
 export function nodesPage({ nodes, stale_seconds }: NodesAnswer, paint: Paint, width?: number): string[] {
   const columns: Column<NodeStatus>[] = [

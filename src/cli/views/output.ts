@@ -2,7 +2,7 @@
 // ends with process.exit, which waits for nothing.
 
 import { inspect } from 'node:util';
-import { forTerminal, jsonForTerminal } from './terminal-text.ts';
+import { forTerminal, jsonForTerminal } from '../../terminal/terminal-text.ts';
 
 /** Or takes nothing more, as a full disk does. */
 let isReaderGone = false;

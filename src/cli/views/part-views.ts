@@ -1,8 +1,8 @@
 // What `runs show` prints of the nodes of a flow and the members of a fleet, and what a run from a terminal says of them as they go on.
 
+import type { Paint, Style } from '../../terminal/paint.ts';
 import type { MemberRecord, NodeRecord, StepRecord } from '../api/api-responses.ts';
 import { latency } from './figures.ts';
-import type { Paint, Style } from './paint.ts';
 import { type Column, table } from './table.ts';
 
 const styles: Readonly<Record<NodeRecord['state'], Style>> = {

@@ -2,8 +2,8 @@
 // of pictures, sounds and bytes their type and size are said, and they can be saved.
 
 import { isSame } from '../../../config/value-schema/schema-parts.ts';
+import { jsonForTerminal, printable, printableLines } from '../../terminal/terminal-text.ts';
 import { recordOf } from '../mcp/schema-fields.ts';
-import { jsonForTerminal, printable, printableLines } from './terminal-text.ts';
 
 /** A part that is no text. */
 export interface Attachment {

@@ -1,12 +1,12 @@
 // What `runs` prints for people: the list, one run with its steps, what was done with one.
 
 import type { RunState } from '../../../actors/agents/runs/run-state.ts';
+import type { Paint, Style } from '../../terminal/paint.ts';
+import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { RunDetails, RunList, RunRecord, StepRecord } from '../api/api-responses.ts';
 import { counted, latency } from './figures.ts';
-import type { Paint, Style } from './paint.ts';
 import { memberTable, nodeTable, partWords } from './part-views.ts';
 import { type Column, table } from './table.ts';
-import { printable, printableLines } from './terminal-text.ts';
 
 const styles: Readonly<Record<RunState, Style>> = {
   queued: 'busy',

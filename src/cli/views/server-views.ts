@@ -2,13 +2,13 @@
 // a command has done.
 
 import type { Reloaded } from '../../reloads.ts';
+import { type Paint, styleOf } from '../../terminal/paint.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 import type { ServerDetails, ServerRecord, ServerStats, Stats } from '../api/api-responses.ts';
 import { deliveryCounts, triggerCounts, workCounts } from './automation-views.ts';
 import { counted, duration, latency } from './figures.ts';
-import { type Paint, styleOf } from './paint.ts';
 import { withReasons } from './server-reasons.ts';
 import { type Column, table } from './table.ts';
-import { printable } from './terminal-text.ts';
 
 export interface ServerRow extends ServerRecord {
   /** Undefined for a server that came between two questions. */

@@ -1,7 +1,7 @@
 // Rows in columns for a terminal. Lines are cut before they are painted, so that a colour never loses its end and a row
 // never takes two lines.
 
-import { printable } from './terminal-text.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 
 export interface Column<Row> {
   readonly title: string;

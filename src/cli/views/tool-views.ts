@@ -1,14 +1,14 @@
 // What servers offer, for people: tools, resources and prompts as lists with a line each, and one tool or prompt in detail.
 
 import type { JsonSchema } from '../../../config/value-schema/schema-parts.ts';
+import type { Paint } from '../../terminal/paint.ts';
+import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import { shown } from '../mcp/call-values.ts';
 import { type Field, fieldsOf, itemField, objectPart, recordOf, typeText } from '../mcp/schema-fields.ts';
 import { exampleWords } from '../mcp/value-words.ts';
 import { counted } from './figures.ts';
-import type { Paint } from './paint.ts';
 import { shellWord } from './shell-word.ts';
 import { type Column, table } from './table.ts';
-import { printable, printableLines } from './terminal-text.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 

@@ -8,7 +8,7 @@ import { dottedPath, kinds, schemaOf } from '../../../../config/json-schema/sche
 import { UsageError } from '../../../../src/cli/api/target-options.ts';
 import { fieldNamed, fieldsBeginning } from '../../../../src/cli/commands/named-field.ts';
 import { fieldPage, meaningOf } from '../../../../src/cli/views/field-views.ts';
-import { plain } from '../../../../src/cli/views/paint.ts';
+import { plain } from '../../../../src/terminal/paint.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

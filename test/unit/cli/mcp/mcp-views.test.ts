@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { grouped } from '../../../../src/cli/mcp/listed-servers.ts';
 import { ProgressLine, progressText } from '../../../../src/cli/mcp/progress-line.ts';
-import { plain } from '../../../../src/cli/views/paint.ts';
 import { shownContents, shownMessages, shownResult } from '../../../../src/cli/views/result-views.ts';
 import {
   firstSentence,
@@ -10,6 +9,7 @@ import {
   resourceLines,
   toolPage,
 } from '../../../../src/cli/views/tool-views.ts';
+import { plain } from '../../../../src/terminal/paint.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 

@@ -3,7 +3,7 @@ import type { ServerStats } from '../../../../src/cli/api/api-responses.ts';
 import { topFrame, type View } from '../../../../src/cli/top/top-frame.ts';
 import { orderAfter, orderNames } from '../../../../src/cli/top/top-order.ts';
 import { MAX_TROUBLES, type Sample, type Trouble } from '../../../../src/cli/top/top-sample.ts';
-import { plain } from '../../../../src/cli/views/paint.ts';
+import { plain } from '../../../../src/terminal/paint.ts';
 
 const view: View = {
   address: 'http://127.0.0.1:8080',

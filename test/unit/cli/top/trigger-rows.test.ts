@@ -9,7 +9,7 @@ import type {
 } from '../../../../src/cli/api/api-responses.ts';
 import { topFrame } from '../../../../src/cli/top/top-frame.ts';
 import type { Sample } from '../../../../src/cli/top/top-sample.ts';
-import { plain } from '../../../../src/cli/views/paint.ts';
+import { plain } from '../../../../src/terminal/paint.ts';
 
 type TriggerStats = NonNullable<Stats['triggers']>[string];
 

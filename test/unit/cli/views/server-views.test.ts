@@ -1,9 +1,9 @@
 // What the terminal shows of one server, and of the gateway's figures.
 
 import { afterEach, expect, test } from 'vitest';
-import { plain } from '../../../../src/cli/views/paint.ts';
 import { serverPage, statsPage } from '../../../../src/cli/views/server-views.ts';
 import { serverDetails } from '../../../../src/http/api/records.ts';
+import { plain } from '../../../../src/terminal/paint.ts';
 import { FakeManaged, settle } from '../../../fixtures/server/fake-server.ts';
 
 let managed: FakeManaged;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { counted, duration, latency } from '../../../../src/cli/views/figures.ts';
 import { type Column, table } from '../../../../src/cli/views/table.ts';
-import { printable } from '../../../../src/cli/views/terminal-text.ts';
+import { printable } from '../../../../src/terminal/terminal-text.ts';
 
 interface Row {
   readonly name: string;

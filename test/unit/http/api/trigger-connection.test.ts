@@ -4,12 +4,12 @@ import { expect, test } from 'vitest';
 import type { TriggerStatus } from '../../../../actors/automation/operator/operator.ts';
 import { Redactor } from '../../../../actors/base/errors/redact.ts';
 import { triggerCounts, triggerTable } from '../../../../src/cli/views/automation-views.ts';
-import { plain } from '../../../../src/cli/views/paint.ts';
 import { triggerPage } from '../../../../src/cli/views/trigger-page.ts';
 import { triggerStats } from '../../../../src/http/api/automation-figures.ts';
 import { triggerDetails, triggerRecord } from '../../../../src/http/api/automation-records.ts';
 import { triggerNumbers } from '../../../../src/inspector/feed/trigger-numbers.ts';
 import { triggerFigures } from '../../../../src/inspector/page/automation-words.ts';
+import { plain } from '../../../../src/terminal/paint.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const status: TriggerStatus = {

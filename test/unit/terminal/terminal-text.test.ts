@@ -2,14 +2,14 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ownColours, paintFor } from '../../../../src/cli/views/paint.ts';
-import { table } from '../../../../src/cli/views/table.ts';
+import { table } from '../../../src/cli/views/table.ts';
+import { ownColours, paintFor } from '../../../src/terminal/paint.ts';
 import {
   forTerminal,
   jsonForTerminal,
   printable,
   printableLines,
-} from '../../../../src/cli/views/terminal-text.ts';
+} from '../../../src/terminal/terminal-text.ts';
 
 const ESC = '\u001b';
 const hostile = fc

@@ -7,7 +7,7 @@
 //      characters only line breaks, tabs and our own colours leave it.
 // TT2  JSON stays the same JSON: what a terminal would obey is written as JSON escapes it.
 
-import { withoutSequences } from '../../../actors/base/errors/control-sequences.ts';
+import { withoutSequences } from '../../actors/base/errors/control-sequences.ts';
 import { ownColours } from './paint.ts';
 
 /** Joiners are in many scripts and emoji, and do no harm. */

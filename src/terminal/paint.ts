@@ -1,6 +1,6 @@
 // Colours for a terminal, and none for anything else. NO_COLOR (no-color.org) switches them off.
 
-import type { ServerState } from '../../../machines/server.ts';
+import type { ServerState } from '../../machines/server.ts';
 
 export type Style = 'good' | 'busy' | 'bad' | 'faint' | 'strong';
 
