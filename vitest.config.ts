@@ -25,6 +25,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
+    globalSetup: './test/real/installed.ts',
     pool: 'forks',
     // A file that runs programs waits for a good part of its time: half as many files again as there are processors keep
     // these busy. So no test may count on being alone: what is told apart by time lies seconds apart.

@@ -158,7 +158,9 @@ function readArguments() {
 function buildIfNeeded() {
   if (asked.direct || process.env.ACTOR_GATEWAY_DIST !== undefined) return;
   const setup = resolve(import.meta.dirname, 'setup.mjs');
-  const { status } = spawnSync(process.execPath, [setup], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const { status } = spawnSync(process.execPath, [setup, '--all'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   if (status !== 0) throw new Error('the gateway could not be built');
 }
 

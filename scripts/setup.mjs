@@ -1,5 +1,6 @@
 // Makes the project ready to run: installs its packages and builds it. Quick and silent when both are done already,
-// so that `npm start` and `npm test` can call it every time.
+// so that `npm start` and `npm test` can call it every time. `.npmrc` excludes the workspaces from a plain install; this
+// script adds tool-servers for `npm start`, and with --all also test/real and bench.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,12 +17,25 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1);
 }
 
-// One addon may differ from one Node version to the next, so the version belongs to what was set up.
-const wanted = createHash('sha256').update(readFileSync(lockFile)).update(process.version).digest('hex');
-if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== wanted) {
+const isAll = process.argv.includes('--all');
+// One addon may differ from one Node version to the next, so the stamp includes the version.
+const state = createHash('sha256').update(readFileSync(lockFile)).update(process.version).digest('hex');
+const stamp = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '';
+if (stamp !== `${state} all` && (isAll || stamp !== state)) {
   say('installing packages (once, about a minute) …');
-  run(process.env.npm_execpath ?? 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
-  writeFileSync(stampFile, wanted);
+  const workspaces = [
+    '--workspaces',
+    '--include-workspace-root',
+    ...(isAll ? [] : ['--workspace=tool-servers']),
+  ];
+  run(process.env.npm_execpath ?? 'npm', [
+    'ci',
+    ...workspaces,
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]);
+  writeFileSync(stampFile, isAll ? `${state} all` : state);
 }
 
 if (isStale()) {

@@ -18,7 +18,7 @@ const checks = [
   { name: 'types of the page', args: [bin('typescript/bin/tsc'), '-p', join(root, 'tsconfig.page.json')] },
   { name: 'lint', args: [bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'] },
   { name: 'unused', args: [bin('knip/bin/knip.js')] },
-  { name: 'build', args: [script('setup.mjs')] },
+  { name: 'build', args: [script('setup.mjs'), '--all'] },
   // The last two mostly wait for others.
   ...(isWhole ? [{ name: 'programs', args: [script('test-programs.mjs')] }] : []),
   ...(isWhole && isLong

@@ -8,6 +8,7 @@ import {
   atLength,
   demandingTests,
   endToEnd,
+  filesIn,
   hasBothFillings,
   onOneFilling,
   testsApart,
@@ -70,6 +71,19 @@ test('tests with browsers, or with several gateways and a database, run with not
     expect(demanding).toContain(endToEnd(name));
   expect(demanding.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   expect(demanding.length).toBeLessThan(testsIn('test/e2e').length / 3);
+});
+
+test('each package of test/real is used in a test', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'test', 'real', 'package.json'), 'utf8'));
+  const texts = filesIn('test', (name) => /\.(ts|mts|mjs)$/.test(name)).map((file) =>
+    readFileSync(join(root, file), 'utf8'),
+  );
+  const isUsed = (name: string) => {
+    const [, short] = /^@modelcontextprotocol\/(server-\w+)$/.exec(name) ?? [];
+    const names = [name.replace(/^@types\//, ''), ...(short === undefined ? [] : [short])];
+    return texts.some((text) => names.some((each) => new RegExp(`'${each}['/]`).test(text)));
+  };
+  expect(Object.keys(dependencies).filter((name) => !isUsed(name))).toEqual([]);
 });
 
 test('the slowest tests begin first', () => {

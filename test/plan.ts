@@ -286,8 +286,8 @@ export function demandingTests(): string[] {
 
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
 
-/** Files below a folder of the project, as paths from its root. */
-function filesIn(folder: string, isWanted: (name: string) => boolean): string[] {
+/** Returns the files below a folder of the project, as paths from the root. */
+export function filesIn(folder: string, isWanted: (name: string) => boolean): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter(isWanted)
     .map((name) => join(folder, name))

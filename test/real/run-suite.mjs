@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const packages = join(import.meta.dirname, 'node_modules');
+const packages = join(import.meta.dirname, 'suites', 'node_modules');
 const shim = join(import.meta.dirname, 'node20-shim.mjs');
 const needsShim = Number(process.versions.node.split('.')[0]) < 22;
 const deadlineMs = 240_000;

@@ -1,5 +1,5 @@
-// Installs the packages of this folder, once: real clients, servers and conformance suites, too heavy to be packages
-// of the project. Silent and quick when that is done already. Whoever comes while another installs waits for it.
+// Installs the packages of suites/, once: real clients, servers and conformance suites, too heavy for `npm test`.
+// Returns at once when they are installed; waits for a concurrent installation.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
-const folder = import.meta.dirname;
+const folder = join(import.meta.dirname, 'suites');
 const stampFile = join(folder, 'node_modules', '.actor-gateway-setup');
 const lockFile = join(folder, '.installing.lock');
 const waitMs = 300_000;
@@ -68,7 +68,7 @@ function npmCi() {
   });
   if (result.status === 0) return;
   const reason = result.error?.message ?? `it ended with ${result.status ?? result.signal}`;
-  throw new Error(`npm ci in test/real failed: ${reason}`);
+  throw new Error(`npm ci in test/real/suites failed: ${reason}`);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

@@ -2,9 +2,11 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 
@@ -79,6 +81,26 @@ test('runs by each of its names, and serves with the fast HTTP server, where Nod
   const closed = once(child, 'close');
   child.kill('SIGTERM');
   expect(await closed).toEqual([0, null]);
+});
+
+test('installs no Playwright, and the browser server names the missing package', async () => {
+  expect(existsSync(join(app, 'node_modules', 'playwright-core'))).toBe(false);
+  const client = new Client({ name: 'test', version: '1' });
+  const command = join(app, 'node_modules', '.bin', 'actor-gateway-browser');
+  await client.connect(
+    new StdioClientTransport({ command, args: ['--browser-path', process.execPath], cwd: app }),
+  );
+  try {
+    const call = { name: 'browser_navigate', arguments: { url: 'https://example.com/' } };
+    expect(await client.callTool(call)).toMatchObject({
+      isError: true,
+      content: [
+        { text: expect.stringMatching(/playwright-core is not installed.*npm install playwright-core/) },
+      ],
+    });
+  } finally {
+    await client.close();
+  }
 });
 
 test('is a library of the program that installed it, also with the files that init writes', async () => {

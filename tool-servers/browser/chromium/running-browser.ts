@@ -15,6 +15,7 @@ import type { BrowserOptions } from '../options.ts';
 import { browserUser } from './browser-user.ts';
 import { chromiumFlags } from './chromium-flags.ts';
 import { findBrowser, NO_BROWSER } from './find-browser.ts';
+import { loadChromium } from './playwright.ts';
 import { makeProfileFolder } from './profile-folder.ts';
 import { startFailure } from './start-failure.ts';
 
@@ -73,8 +74,7 @@ export async function startBrowser(
     undo.push(() => proxy.close());
     const flags = chromiumFlags({ ...options, profile: folder.profile, proxyPort: proxy.port });
     const [command = program, ...prefix] = user === undefined ? [] : [...user.prefix, '--', program];
-    // It takes longer to load than all the rest, and many a server is started that is never called.
-    const { chromium } = await import('playwright-core');
+    const chromium = await loadChromium();
     // Playwright's own context holds the profile; pages get one off the record, which keeps nothing on disk.
     const profile = await chromium.launchPersistentContext(folder.profile, {
       executablePath: command,
