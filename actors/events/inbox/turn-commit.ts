@@ -30,7 +30,6 @@ export interface CommitQueue {
 interface CommittingMailbox extends MeasuredMailbox {
   readonly queue: CommitQueue;
   onCommitted(committed: Committed, result: TurnResult): void;
-  onGivenUp(): void;
 }
 
 export class TurnCommit implements Commit {
