@@ -7,7 +7,7 @@ import { Redactor } from '../actors/base/errors/redact.ts';
 import type { Part } from '../actors/base/supervision/part.ts';
 import type { ClusterHost, ClusterPart } from '../actors/cluster/cluster-part.ts';
 import { Gateway } from '../actors/gateway/gateway.ts';
-import type { CatalogDifference } from '../actors/mcp/servers/server-registry.ts';
+import type { CatalogDifference } from '../actors/mcp/servers/catalog-servers.ts';
 import type { OpenStore } from '../actors/store/store-part.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
 import { type Loaded, loadTarget } from '../config/load-config.ts';
@@ -47,7 +47,7 @@ export async function compose(loaded: Loaded, { target, listen }: CliOptions): P
     files,
     applyCatalog: (next) => applyCatalog(gateway, log, next),
     triggers: automation,
-    isStopping: () => gateway.isDraining,
+    isStopping: () => gateway.life.isEnding,
     log,
   });
   const front = new Front({

@@ -10,7 +10,7 @@ import type { TriggerDifference } from '../actors/automation/triggers/trigger-re
 import { DeadlineError, InternalError, StoppedError } from '../actors/base/errors/errors.ts';
 import type { Log } from '../actors/base/errors/log.ts';
 import { CoalescedRuns } from '../actors/base/time/coalesced-runs.ts';
-import type { CatalogDifference } from '../actors/mcp/servers/server-registry.ts';
+import type { CatalogDifference } from '../actors/mcp/servers/catalog-servers.ts';
 import type { Loaded } from '../config/load-config.ts';
 import { ConfigError, type Problem } from '../config/reader/problem.ts';
 import type { ConfigurationFiles } from './configuration-files.ts';

@@ -51,7 +51,7 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
   }
   stopYoungGenerationGrowth();
   await greet(program);
-  gateway.whenFailed((error) => {
+  gateway.life.whenFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');
     process.exit(1);
   });
@@ -74,7 +74,7 @@ function stopOnSignals({ gateway, log }: Program): void {
     );
     stopping = gateway.stop().then(() => {
       clearTimeout(lastResort);
-      log.info({ dead_letters: gateway.deadLetters }, 'stopped');
+      log.info({ dead_letters: gateway.life.deadLetters }, 'stopped');
     });
     return stopping;
   }
@@ -94,7 +94,7 @@ function stopOnSignals({ gateway, log }: Program): void {
       if (stopping === undefined) void stop(signal).then(() => process.exit());
       else if (sinceMs > SAME_SIGNAL_MS) {
         log.warn({ why: signal }, 'a second signal: everything is ended at once');
-        gateway.kill();
+        gateway.mcp.kill();
         process.exit(1);
       }
     });
@@ -123,7 +123,7 @@ async function greet({ gateway, front, automation, log }: Program): Promise<void
   }
   const triggers = running?.triggers.all().length;
   log.info(
-    { address, http: kind, servers: gateway.servers.all().length, triggers, version },
+    { address, http: kind, servers: gateway.mcp.servers.all().length, triggers, version },
     'gateway is ready',
   );
 }

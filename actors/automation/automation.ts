@@ -25,7 +25,8 @@ export class Automation implements Part {
 
   constructor(options: AutomationOptions) {
     this.#options = options;
-    this.#resources = new ResourcesInUse(options.resources, options.gateway);
+    const { redactor, node } = options.gateway;
+    this.#resources = new ResourcesInUse(options.resources, { redactor, configHash: node.configHash });
     this.running = new Promise((resolve) => {
       this.#onRunning = resolve;
     });

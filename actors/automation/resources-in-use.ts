@@ -1,11 +1,14 @@
 // The triggers, agents, fleets and flows in use, replaced as a whole by each reload. They are known before the automation runs.
 
-import { resourcesPrint } from '../../config/config-hash.ts';
+import { type ConfigHash, resourcesPrint } from '../../config/config-hash.ts';
 import { type CallGuard, findCallGuard } from '../../config/resources/call-guards.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
-import type { Gateway } from '../gateway/gateway.ts';
+import type { Redactor } from '../base/errors/redact.ts';
 
-type Host = Pick<Gateway, 'redactor' | 'configHash'>;
+interface Host {
+  readonly redactor: Redactor;
+  readonly configHash: ConfigHash;
+}
 
 export class ResourcesInUse {
   readonly #host: Host;

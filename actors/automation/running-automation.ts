@@ -18,7 +18,6 @@ import { type DeliveryControl, localDeliveryControl } from '../events/inbox/deli
 import { Dispatcher } from '../events/inbox/dispatcher.ts';
 import { type CircuitStatus, Circuits } from '../events/outbox/circuits.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import { InProcessClient } from '../mcp/clients/in-process-client.ts';
 import { type Adapter, accountOf, type OpenTrigger } from '../platforms/adapter.ts';
 import { type Adapters, makeAdapters } from '../platforms/adapters.ts';
 import { LocalLease } from '../platforms/connections/connection-lease.ts';
@@ -46,7 +45,7 @@ import { Works } from './works/works.ts';
 
 /** Services of the program that the automation needs. */
 export interface AutomationServices extends TargetRegistryOptions {
-  readonly gateway: Gateway;
+  readonly gateway: Pick<Gateway, 'config' | 'log' | 'redactor' | 'life' | 'mcp' | 'store' | 'node'>;
   /** Reads the files after a folder has changed; errors are in the problems. */
   load(): Promise<LoadedResources>;
   readonly openListener: OpenListener;
@@ -74,7 +73,7 @@ const SHARED_CLAIM = { leaseMs: 10_000, renewMs: 3_000 };
 const CLOSE_MS = 500;
 
 export class RunningAutomation {
-  readonly gateway: Gateway;
+  readonly gateway: RunningAutomationOptions['gateway'];
   readonly store: Store;
   readonly listeners: WebhookListeners;
   readonly feed = new RunFeed();
@@ -99,14 +98,15 @@ export class RunningAutomation {
 
   constructor(options: RunningAutomationOptions) {
     const { gateway, root, store, pauses, resources, watched, makeClusterSide } = options;
-    const { config, log, redactor, life } = gateway;
+    const { config, log, redactor, life, mcp } = gateway;
+    const { inProcess } = mcp.clients;
     const redact = (text: string) => redactor.redact(text);
     this.gateway = gateway;
     this.store = store;
     this.pauses = pauses;
     this.#resources = resources;
     this.listeners = new WebhookListeners(options.openListener);
-    this.targets = new TargetRegistry(options, gateway);
+    this.targets = new TargetRegistry(options, { log, life, inProcess, agentServers: mcp.agentServers });
     this.triggers = new TriggerRegistry({
       log,
       open: (trigger, observer) => this.#open(trigger, observer),
@@ -116,7 +116,7 @@ export class RunningAutomation {
     this.#adapters = makeAdapters({ maxBodyBytes });
     this.#clusterSide = makeClusterSide?.({
       ...{ store, log, pauses, redact },
-      instance: gateway.cluster?.instance,
+      instance: gateway.node.cluster?.instance,
       counters: { triggers: this.counters, targets: this.feed.counters },
       mark: (name, isPaused) => this.triggers.mark(name, isPaused),
       cancel: (id, note) => this.dispatcher.cancel(id, note),
@@ -131,7 +131,7 @@ export class RunningAutomation {
     const { platforms } = this.#adapters;
     this.#circuits = new Circuits({ log });
     const places = approvalPlaces(this.#adapters, this.triggers, this.targets);
-    const services = { log, redact, tools: new InProcessClient(gateway) };
+    const services = { log, redact, tools: inProcess };
     const kinds = workKinds({
       ...{ store, platforms, circuits: this.#circuits, concurrency: config.deliveries.concurrency },
       routing: this.#routing(places, services),

@@ -11,11 +11,14 @@ import type { SupervisorInput } from '../../machines/supervisor-setup.ts';
 import { deadLettersOf } from '../base/supervision/dead-letters.ts';
 import { guarded } from '../base/supervision/guarded.ts';
 import type { Part, RootRef } from '../base/supervision/part.ts';
+import { StartTime } from '../base/time/start-time.ts';
 
 /** Closing stdin, TERM and KILL of a stubborn process take this long together. */
 export const REAP_MS = 2_500;
 
 export class Life {
+  /** When the gateway was made. */
+  readonly startTime = new StartTime();
   readonly #shutdownMs: number;
   #root: RootRef | undefined;
   #endsAt: number | undefined;
@@ -23,11 +26,6 @@ export class Life {
   /** `shutdownMs` is the time for the whole shutdown. */
   constructor(shutdownMs: number) {
     this.#shutdownMs = shutdownMs;
-  }
-
-  /** Root of the actor tree; undefined before the start. */
-  get root(): RootRef | undefined {
-    return this.#root;
   }
 
   /** Returns the actor of that name, if it runs. */

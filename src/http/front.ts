@@ -9,7 +9,6 @@
 
 import { StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Part, RootRef } from '../../actors/base/supervision/part.ts';
-import type { Gateway } from '../../actors/gateway/gateway.ts';
 import { isRefusal, operator, type Principal, type Verdict } from '../../actors/identity/principal.ts';
 import { listenSetting } from '../../config/gateway-file/daemon-form.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
@@ -33,7 +32,7 @@ import { proofHeaders } from './operator-proof.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import { OriginGuard } from './origin-guard.ts';
 import { accessOf, refusalOf } from './route-access.ts';
-import type { RouteContext } from './route-context.ts';
+import type { RouteContext, ServedGateway } from './route-context.ts';
 import { faultReporter, type Route, routeOf } from './routes.ts';
 import type { TriggersFront } from './triggers-front.ts';
 
@@ -46,7 +45,7 @@ export interface TriggersPart {
 }
 
 export interface FrontOptions {
-  readonly gateway: Gateway;
+  readonly gateway: ServedGateway;
   /** Budget for bodies of senders that are not identified yet. @default one of its own */
   readonly unproven?: BodyBudget | undefined;
   readonly triggers?: TriggersPart | undefined;
@@ -67,7 +66,7 @@ const LAST_WORDS_MS = 250;
 
 export class Front implements Part {
   readonly name = 'front';
-  readonly gateway: Gateway;
+  readonly gateway: ServedGateway;
   /** Keeps streams alive. */
   readonly heartbeat = new Heartbeat();
   /** Budget for bodies of senders that are not identified yet. */
@@ -154,10 +153,11 @@ export class Front implements Part {
   async drain(graceMs: number): Promise<void> {
     const listener = this.#listener;
     if (listener === undefined) return;
+    const { mcp } = this.gateway;
     const deadline = performance.now() + graceMs;
     // Streams that only listen would never end by themselves; their clients come back to the next gateway.
-    this.gateway.sessions.closeStreams();
-    this.gateway.lines.endWatches();
+    mcp.clients.sessions.closeStreams();
+    mcp.lines.endWatches();
     this.#triggers?.closeStreams();
     this.#inspector?.close();
     const settled = async (until: number) => {
@@ -168,7 +168,7 @@ export class Front implements Part {
     if (listener.open > 0) {
       // Told, not cut off: a client must know that its call has not been answered, a sender that its event is kept.
       this.#triggers?.automation.endWaits();
-      this.gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
+      mcp.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
       await settled(deadline + LAST_WORDS_MS);
     }
     listener.stopListening();
@@ -177,11 +177,11 @@ export class Front implements Part {
   }
 
   #routesTo(triggers: TriggersFront | undefined): RouteContext {
-    const { gateway, heartbeat, nodes } = this;
+    const { heartbeat, nodes } = this;
+    const { config, log, redactor, version, life, mcp, node } = this.gateway;
     return {
-      ...{ gateway, heartbeat, triggers, nodes },
-      proofFor: (request) =>
-        proofHeaders(request, this.#operatorToken, this.address, gateway.config.state_dir),
+      ...{ config, log, redactor, version, life, mcp, node, heartbeat, triggers, nodes },
+      proofFor: (request) => proofHeaders(request, this.#operatorToken, this.address, config.state_dir),
       reload: () => this.#options.reload(),
     };
   }

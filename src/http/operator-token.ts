@@ -5,7 +5,11 @@ import { openOperatorToken } from '../../actors/state/operator-token.ts';
 import { StateFolderError } from '../../actors/state/state-folder-access.ts';
 
 /** Returns the token; '' with an API key, or if the disk is full and operator requests are refused. Throws StateFolderError. */
-export function operatorTokenOf({ config, log, redactor }: Gateway): string {
+export function operatorTokenOf({
+  config,
+  log,
+  redactor,
+}: Pick<Gateway, 'config' | 'log' | 'redactor'>): string {
   if (config.api_key !== '') return '';
   try {
     const { token, replaced } = openOperatorToken(config.state_dir);

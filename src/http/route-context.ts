@@ -13,8 +13,13 @@ interface TriggersState {
   readonly hasNoRoom: boolean;
 }
 
-export interface RouteContext {
-  readonly gateway: Gateway;
+/** Parts of the gateway that are served over HTTP. */
+export type ServedGateway = Pick<
+  Gateway,
+  'config' | 'log' | 'redactor' | 'version' | 'life' | 'mcp' | 'node'
+>;
+
+export interface RouteContext extends ServedGateway {
   /** Keeps streams alive. */
   readonly heartbeat: Heartbeat;
   /** State of the automation; undefined without triggers. */

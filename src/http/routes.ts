@@ -57,11 +57,11 @@ const onServer = (
 ): Action => {
   return (routes, context, id) => {
     if (id === undefined) return undefined;
-    const server = found(routes, context, failPlain, () => routes.gateway.server(id));
+    const server = found(routes, context, failPlain, () => routes.mcp.servers.require(id));
     if (server === null) return undefined;
     return () => {
       const done = Promise.resolve(act(routes, context, server));
-      done.catch((error: unknown) => fail(routes.gateway, context, error));
+      done.catch((error: unknown) => fail(routes, context, error));
     };
   };
 };
@@ -85,8 +85,8 @@ export function faultReporter(log: Log): (error: unknown) => void {
     log.error({ reason: String((error as Error)?.stack ?? error) }, 'a request failed by a fault');
 }
 
-const failPlain = ({ gateway }: RouteContext, context: ExchangeContext, error: GatewayError) =>
-  fail(gateway, context, error);
+const failPlain = (routes: RouteContext, context: ExchangeContext, error: GatewayError) =>
+  fail(routes, context, error);
 
 /** On a JSON-RPC route. */
 function failRpc(_: RouteContext, context: ExchangeContext, error: GatewayError): void {
@@ -119,19 +119,19 @@ export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
     '/servers': {
       methods: read(
         plain((routes, context) => {
-          const servers = routes.gateway.servers.all().map((server) => recordOf(routes, server));
+          const servers = routes.mcp.servers.all().map((server) => recordOf(routes, server));
           context.json(200, { servers });
         }),
       ),
     },
-    '/nodes': { methods: read(plain((routes, context) => context.json(200, nodesAnswer(routes.gateway)))) },
+    '/nodes': { methods: read(plain((routes, context) => context.json(200, nodesAnswer(routes.node)))) },
     '/stats': { methods: read(plain(stats)) },
     '/logs': {
       methods: read((routes, context) => () => {
         try {
           answerLogs(routes, context);
         } catch (error) {
-          fail(routes.gateway, context, error);
+          fail(routes, context, error);
         }
       }),
     },
@@ -151,13 +151,13 @@ const serverMethods = read(
   onServer((routes, context, server) =>
     context.json(
       200,
-      serverDetails(server, (text) => routes.gateway.redactor.redact(text)),
+      serverDetails(server, (text) => routes.redactor.redact(text)),
     ),
   ),
 );
 const startMethods = byMethod({
   POST: onServer(async (routes, context, server) => {
-    if (routes.gateway.isDraining) {
+    if (routes.life.isEnding) {
       context.refuseWhileDraining();
       return;
     }
@@ -206,10 +206,10 @@ function decodeSegment(segment: string): string | undefined {
 /** What a path below /mcp names, undefined for all servers; null when it is unknown, which was answered. */
 function endpointOf(routes: RouteContext, context: ExchangeContext, id: string | undefined): Endpoint | null {
   if (id === undefined) return undefined;
-  const { gateway } = routes;
+  const { mcp } = routes;
   // No id of a server begins like that.
-  if (id.startsWith('@')) return found(routes, context, failRpc, () => gateway.profiles.get(id.slice(1)));
-  return found(routes, context, failRpc, () => gateway.server(id));
+  if (id.startsWith('@')) return found(routes, context, failRpc, () => mcp.clients.profiles.get(id.slice(1)));
+  return found(routes, context, failRpc, () => mcp.servers.require(id));
 }
 
 /** What `find` gives; null when it throws, and `refuse` has answered. */
@@ -228,46 +228,47 @@ function found<T>(
   }
 }
 
-function recordOf({ gateway }: RouteContext, server: ManagedServer) {
-  return serverRecord(server, (text) => gateway.redactor.redact(text));
+function recordOf({ redactor }: RouteContext, server: ManagedServer) {
+  return serverRecord(server, (text) => redactor.redact(text));
 }
 
-function health({ gateway, triggers, proofFor }: RouteContext, context: ExchangeContext): void {
-  const status = gateway.isDraining ? 'draining' : 'ok';
-  const uptime_seconds = gateway.beginning.ageSeconds;
+function health({ life, version, triggers, proofFor }: RouteContext, context: ExchangeContext): void {
+  const status = life.isEnding ? 'draining' : 'ok';
+  const uptime_seconds = life.startTime.ageSeconds;
   const body = {
     status,
-    version: gateway.version,
+    version,
     uptime_seconds,
     ...(triggers?.hasNoRoom === true ? { triggers: 'the store has no room on its disk' } : {}),
   };
-  context.json(gateway.isDraining ? 503 : 200, body, proofFor(context.request));
+  context.json(life.isEnding ? 503 : 200, body, proofFor(context.request));
 }
 
 /** How long GET /stats waits for the store of the triggers. */
 const STORE_MS = 1_000;
 
 function stats(routes: RouteContext, context: ExchangeContext): void {
-  const { gateway, triggers } = routes;
+  const { mcp, life, node, triggers } = routes;
+  const { router, sessions } = mcp.clients;
   const own = {
-    ...(gateway.cluster === undefined ? {} : { node: gateway.nodeName }),
-    uptime_seconds: gateway.beginning.ageSeconds,
-    requests: { ...gateway.router.counts },
-    sessions: gateway.sessions.size,
-    listens: gateway.sessions.listens,
-    servers: Object.fromEntries(gateway.servers.all().map((server) => [server.id, serverStats(server)])),
-    ...profileFigures(gateway),
+    ...(node.cluster === undefined ? {} : { node: node.name }),
+    uptime_seconds: life.startTime.ageSeconds,
+    requests: { ...router.counts },
+    sessions: sessions.size,
+    listens: sessions.listens,
+    servers: Object.fromEntries(mcp.servers.all().map((server) => [server.id, serverStats(server)])),
+    ...profileFigures(mcp.clients),
   };
   if (triggers === undefined) context.json(200, own);
   else
     triggers.figures.stats(STORE_MS).then(
       (more) => context.json(200, { ...own, ...more }),
-      (error: unknown) => fail(routes.gateway, context, error),
+      (error: unknown) => fail(routes, context, error),
     );
 }
 
 async function reload(routes: RouteContext, context: ExchangeContext): Promise<void> {
-  if (routes.gateway.isDraining) {
+  if (routes.life.isEnding) {
     context.refuseWhileDraining();
     return;
   }
@@ -275,10 +276,10 @@ async function reload(routes: RouteContext, context: ExchangeContext): Promise<v
     context.json(200, await routes.reload());
   } catch (error) {
     if (!(error instanceof ConfigError)) {
-      fail(routes.gateway, context, error);
+      fail(routes, context, error);
       return;
     }
-    const redact = (text: string) => routes.gateway.redactor.redact(text);
+    const redact = (text: string) => routes.redactor.redact(text);
     const problems = error.lines.map(redact);
     context.error(422, 'the configuration has errors and nothing was changed', [], { problems });
   }

@@ -13,7 +13,7 @@ import { fail } from './routes.ts';
 import type { Webhooks } from './webhooks.ts';
 
 export interface TriggersFrontOptions {
-  readonly gateway: Gateway;
+  readonly gateway: Pick<Gateway, 'log' | 'redactor' | 'life' | 'store'>;
   readonly automation: RunningAutomation;
   readonly webhooks: Webhooks;
   /** Keeps streams alive. */
@@ -45,7 +45,7 @@ export class TriggersFront {
   answer(context: ExchangeContext, found: FoundRoute): BodyHandler | undefined {
     const { operator, runs, approvals } = this.automation;
     const { heartbeat, gateway } = this.#options;
-    const host = { operator, runs, approvals, heartbeat, isDraining: gateway.isDraining };
+    const host = { operator, runs, approvals, heartbeat, isDraining: gateway.life.isEnding };
     return answerAutomation(host, context, found, (_, error) => fail(gateway, context, error));
   }
 

@@ -2,15 +2,19 @@
 // this gateway is started.
 
 import { join } from 'node:path';
-import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { McpSide } from '../../actors/mcp/mcp-side.ts';
+import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { ConnectFacts } from './wire/tool-wire.ts';
 
-export function connectFacts({ config, servers, profiles }: Gateway): ConnectFacts {
+export function connectFacts(
+  { api_key }: Pick<GatewayConfig, 'api_key'>,
+  { servers, clients }: McpSide,
+): ConnectFacts {
   return {
-    needs_key: config.api_key !== '',
+    needs_key: api_key !== '',
     // Everything is built into one folder.
     program: { command: process.execPath, args: [join(import.meta.dirname, 'main.js'), 'stdio'] },
-    profiles: [...profiles.all()].map(({ name }) => name),
+    profiles: [...clients.profiles.all()].map(({ name }) => name),
     servers: servers.all().flatMap(({ id, entry }) => (entry.enabled ? [id] : [])),
   };
 }

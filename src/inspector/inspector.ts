@@ -25,13 +25,13 @@
 import type { Redactor } from '../../actors/base/errors/redact.ts';
 import { deadLettersOf } from '../../actors/base/supervision/dead-letters.ts';
 import type { RootRef } from '../../actors/base/supervision/part.ts';
-import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Principal } from '../../actors/identity/principal.ts';
 import type { Delivery, DeliveryState } from '../../actors/store/delivery.ts';
 import { serverDetails } from '../http/api/records.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 import { OPERATOR_PROOF } from '../http/route-access.ts';
+import type { ServedGateway } from '../http/route-context.ts';
 import type { TriggersFront } from '../http/triggers-front.ts';
 import { FORM_PATH, type InspectorAccess } from './access.ts';
 import { NOTHING_THERE, securityHeaders, streamHeaders } from './answer-headers.ts';
@@ -58,7 +58,7 @@ const asWatched = (html: string) => html.replace('<body>', '<body data-access="w
 const formFiles: ReadonlySet<string> = new Set(['key.css', 'icon.svg']);
 
 export interface InspectorOptions {
-  readonly gateway: Gateway;
+  readonly gateway: ServedGateway;
   /** Root of the actor tree. */
   readonly root: RootRef;
   readonly access: InspectorAccess;
@@ -72,7 +72,7 @@ export interface InspectorOptions {
 }
 
 export class Inspector {
-  readonly #gateway: Gateway;
+  readonly #gateway: ServedGateway;
   readonly #root: RootRef;
   readonly #access: InspectorAccess;
   readonly #links: EntryLinks;
@@ -99,7 +99,10 @@ export class Inspector {
     this.#runs = new RunRoutes(gateway, triggers?.automation);
     this.#tools = new ToolRoutes(gateway);
     const automation = triggers?.automation;
-    this.#commands = new OperatorCommands({ gateway, runs: this.#runs, automation, reload });
+    const { config, redactor, life, mcp } = gateway;
+    this.#commands = new OperatorCommands({
+      ...{ config, redactor, life, servers: mcp.servers, runs: this.#runs, automation, reload },
+    });
   }
 
   /** Answers a request for a path under /inspector; Host and Origin have been checked. */
@@ -150,7 +153,7 @@ export class Inspector {
       void this.#deliveries(context, 'waiting', waitingDelivery);
     else if (isRead && head === 'sessions' && rest.length <= 1) void this.#sessions(context, rest[0]);
     else if (isRead && path === '/inspector/connect')
-      context.json(200, connectFacts(this.#gateway), securityHeaders);
+      context.json(200, connectFacts(this.#gateway.config, this.#gateway.mcp), securityHeaders);
     else if (this.#tools.has([head, ...rest])) return this.#tools.handle(context, [head, ...rest]);
     else if (isRead && head === 'servers' && rest.length === 1) this.#server(context, rest[0] ?? '');
     else if (isRead && this.#runs.has(head)) return this.#runs.get(context, [head, ...rest]);
@@ -181,7 +184,7 @@ export class Inspector {
   /** Begins a stream for one more who watches; what `begin` gives ends it when the client goes away. */
   #stream(context: ExchangeContext, begin: (stream: HttpStream) => () => void): void {
     // A feed would hold up the end of the gateway.
-    if (this.#gateway.isDraining) context.refuseWhileDraining();
+    if (this.#gateway.life.isEnding) context.refuseWhileDraining();
     else if (this.#watchers.isFull)
       context.error(503, 'too many watch already; close one of them', [['retry-after', '5']]);
     else {
@@ -223,7 +226,7 @@ export class Inspector {
   }
 
   #server(context: ExchangeContext, segment: string): void {
-    const server = this.#gateway.servers.get(segment);
+    const server = this.#gateway.mcp.servers.get(segment);
     if (server === undefined) {
       context.error(404, `there is no server ${JSON.stringify(segment.slice(0, 64))}`);
       return;
@@ -233,7 +236,8 @@ export class Inspector {
   }
 
   async #sessions(context: ExchangeContext, segment: string | undefined): Promise<void> {
-    const { sessions, redactor } = this.#gateway;
+    const { redactor, mcp } = this.#gateway;
+    const { sessions } = mcp.clients;
     const query = readQuery(context.request.query);
     if (query === undefined) {
       const message = `from and count are whole numbers, and count is at most ${MAX_COUNT}`;

@@ -1,8 +1,11 @@
 // What an operator may do from the page: start and stop servers, pause and resume triggers, reload, and what runs, deliveries and
 // approvals allow. With inspector.commands only.
 
-import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { Redactor } from '../../actors/base/errors/redact.ts';
+import type { Life } from '../../actors/gateway/life.ts';
 import type { Principal } from '../../actors/identity/principal.ts';
+import type { ServerRegistry } from '../../actors/mcp/servers/server-registry.ts';
+import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 import type { TriggersFront } from '../http/triggers-front.ts';
@@ -12,7 +15,10 @@ import { triggerNumbers } from './feed/trigger-numbers.ts';
 import type { RunRoutes } from './runs/run-routes.ts';
 
 interface OperatorCommandsOptions {
-  readonly gateway: Gateway;
+  readonly config: Pick<GatewayConfig, 'inspector'>;
+  readonly redactor: Redactor;
+  readonly life: Pick<Life, 'isEnding'>;
+  readonly servers: Pick<ServerRegistry, 'get'>;
   readonly runs: RunRoutes;
   /** Where there are triggers. */
   readonly automation: TriggersFront['automation'] | undefined;
@@ -21,26 +27,20 @@ interface OperatorCommandsOptions {
 }
 
 export class OperatorCommands {
-  readonly #gateway: Gateway;
-  readonly #runs: RunRoutes;
-  readonly #automation: TriggersFront['automation'] | undefined;
-  readonly #reload: () => Promise<unknown>;
+  readonly #options: OperatorCommandsOptions;
 
-  constructor({ gateway, runs, automation, reload }: OperatorCommandsOptions) {
-    this.#gateway = gateway;
-    this.#runs = runs;
-    this.#automation = automation;
-    this.#reload = reload;
+  constructor(options: OperatorCommandsOptions) {
+    this.#options = options;
   }
 
   /** Does what the words of a path ask for, when the configuration lets it, and answers. */
   async run(context: ExchangeContext, words: readonly string[], body: Buffer): Promise<void> {
-    const { config, redactor, isDraining } = this.#gateway;
+    const { config, redactor, life } = this.#options;
     try {
       const act = await this.#action(words, body, context.principal);
       if (!config.inspector.commands)
         context.error(403, 'set inspector.commands: true in the gateway file to act from here');
-      else if (isDraining) context.refuseWhileDraining();
+      else if (life.isEnding) context.refuseWhileDraining();
       else if (act === undefined)
         context.error(
           404,
@@ -64,21 +64,22 @@ export class OperatorCommands {
     principal: Principal,
   ): Promise<(() => Promise<unknown>) | undefined> {
     const [head = '', name = '', verb] = words;
-    if (head === 'reload') return this.#reload;
-    if (this.#runs.has(head)) return this.#runs.action(words, body, principal);
+    const { reload, runs, servers, automation, redactor } = this.#options;
+    if (head === 'reload') return reload;
+    if (runs.has(head)) return runs.action(words, body, principal);
     if (head === 'servers') {
-      const server = this.#gateway.servers.get(name);
+      const server = servers.get(name);
       if (server === undefined || (verb !== 'start' && verb !== 'stop')) return undefined;
       return async () => {
         await server[verb]();
-        return numbersOf(server, this.#gateway.redactor);
+        return numbersOf(server, redactor);
       };
     }
-    const trigger = head === 'triggers' ? this.#automation?.triggers.get(name) : undefined;
+    const trigger = head === 'triggers' ? automation?.triggers.get(name) : undefined;
     if (trigger === undefined || (verb !== 'pause' && verb !== 'resume')) return undefined;
     return async () => {
-      const status = await this.#automation?.operator[verb](trigger.name);
-      return status && triggerNumbers(status, this.#gateway.redactor);
+      const status = await automation?.operator[verb](trigger.name);
+      return status && triggerNumbers(status, redactor);
     };
   }
 }

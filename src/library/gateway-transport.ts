@@ -5,7 +5,7 @@
 // LT2  after `close` nothing reaches the client, its session has ended, and what it had asked is cancelled.
 
 import { GatewayError, StoppedError } from '../../actors/base/errors/errors.ts';
-import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { Gateway as Core } from '../../actors/gateway/gateway.ts';
 import { isModern } from '../../actors/mcp/clients/eras/modern-caller.ts';
 import type { Origin } from '../../actors/mcp/clients/message-router.ts';
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
@@ -16,6 +16,7 @@ import { readClientMessage } from '../../actors/mcp/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
 import { rawOf, whole } from '../../actors/mcp/jsonrpc/span.ts';
 import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
+import { coreOf, type Gateway } from './embedded-gateway.ts';
 
 export interface GatewayTransportOptions {
   /** The id of the one server to talk to, its names without prefix; without it all of them, as at /mcp. */
@@ -36,7 +37,7 @@ export class GatewayTransport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
 
-  readonly #gateway: Gateway;
+  readonly #gateway: Core;
   readonly #server: string | undefined;
   readonly #running = new Map<string, Running>();
   #session: ClientSession | undefined;
@@ -44,7 +45,7 @@ export class GatewayTransport {
   #requests = 0;
 
   constructor(gateway: Gateway, { server }: GatewayTransportOptions = {}) {
-    this.#gateway = gateway;
+    this.#gateway = coreOf(gateway);
     this.#server = server;
   }
 
@@ -69,12 +70,12 @@ export class GatewayTransport {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const running of [...this.#running.values()]) running.cancel?.('the client has left');
-    if (this.#session?.isEnded === false) this.#gateway.router.end(this.#session);
+    if (this.#session?.isEnded === false) this.#gateway.mcp.clients.router.end(this.#session);
     this.onclose?.();
   }
 
   #take(envelope: Envelope): void {
-    const { router } = this.#gateway;
+    const { router } = this.#gateway.mcp.clients;
     if (envelope.kind === 'request' && isModern(envelope)) this.#takeStateless(envelope);
     else if (envelope.kind !== 'request') this.#note(envelope);
     else if (envelope.method === 'initialize' && this.#session === undefined) {
@@ -97,7 +98,7 @@ export class GatewayTransport {
     const requestId = envelope.method === 'notifications/cancelled' ? envelope.param('requestId') : undefined;
     const running = requestId && this.#running.get(rawOf(envelope.bytes, requestId));
     if (running !== undefined) running.cancel?.('the client has cancelled it');
-    else if (this.#session !== undefined) this.#gateway.router.note(this.#session, envelope);
+    else if (this.#session !== undefined) this.#gateway.mcp.clients.router.note(this.#session, envelope);
   }
 
   /** A request of the modern era stands for itself. */
@@ -109,7 +110,12 @@ export class GatewayTransport {
       if (this.#running.get(rawId) === running) this.#running.delete(rawId);
     });
     try {
-      const begun = this.#gateway.router.stateless(envelope, this.#target(), outlet, this.#origin());
+      const begun = this.#gateway.mcp.clients.router.stateless(
+        envelope,
+        this.#target(),
+        outlet,
+        this.#origin(),
+      );
       if (begun !== undefined) running.cancel = (reason) => begun.cancel(reason);
     } catch (error) {
       outlet.drop();
@@ -150,7 +156,7 @@ export class GatewayTransport {
   }
 
   #target(): ManagedServer | undefined {
-    return this.#server === undefined ? undefined : this.#gateway.server(this.#server);
+    return this.#server === undefined ? undefined : this.#gateway.mcp.servers.require(this.#server);
   }
 
   #origin(): Origin {

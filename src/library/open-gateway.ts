@@ -1,34 +1,38 @@
-// The gateway of a file, started, in one call: what most programs that embed it want. Who needs more makes a Gateway.
+// Starts the gateway of a file for a program that embeds it.
 
-import { silentLog } from '../../actors/base/errors/log.ts';
-import { Gateway, type GatewayOptions } from '../../actors/gateway/gateway.ts';
+import { type Log, silentLog } from '../../actors/base/errors/log.ts';
+import { Gateway as Core } from '../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { addOwnPrograms } from '../own-programs.ts';
 import { version } from '../version.ts';
+import { EmbeddedGateway, type Gateway } from './embedded-gateway.ts';
+
+export interface OpenGatewayOptions {
+  /** Variables for `${VAR}` in the files. @default process.env */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** @default no log */
+  readonly log?: Log;
+  /**
+   * The state folder: `own` takes it for this process alone, `shared` lives beside its owner and others like itself,
+   * `none` keeps nothing there, for a catalog that starts no process. @default 'shared'
+   */
+  readonly state?: 'own' | 'shared' | 'none';
+}
 
 /**
- * Loads a gateway file with its catalog and starts the gateway, without HTTP and beside any other on the same state folder.
- * It says nothing unless `log` is given. Rejects with ConfigError for what is wrong in the files.
+ * Loads a gateway file with its catalog and starts the gateway, without HTTP. Rejects with ConfigError if the files have
+ * errors.
  */
-export async function openGateway(
-  file: string,
-  options: Partial<Pick<GatewayOptions, 'environment' | 'log' | 'state' | 'parts'>> = {},
-): Promise<Gateway> {
+export async function openGateway(file: string, options: OpenGatewayOptions = {}): Promise<Gateway> {
   // A copy: the variables of the program that embeds it stay as they are.
   const environment = { ...(options.environment ?? process.env) };
   addOwnPrograms(environment);
   const { config, catalog, secrets, prints } = await loadConfig(file, environment);
-  const gateway = new Gateway({
-    log: silentLog,
-    state: 'shared',
+  const core = new Core({
+    ...{ log: silentLog, state: 'shared' },
     ...options,
-    environment,
-    config,
-    catalog,
-    secrets,
-    prints,
-    version,
+    ...{ environment, config, catalog, secrets, prints, version },
   });
-  await gateway.start();
-  return gateway;
+  await core.start();
+  return new EmbeddedGateway(core);
 }

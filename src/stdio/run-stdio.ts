@@ -166,7 +166,7 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
   }
 
   function atOnce(): void {
-    gateway.kill();
+    gateway.mcp.kill();
     process.exit(1);
   }
 
@@ -186,7 +186,7 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
       .stop()
       .then(() => front.flush())
       .then(() => {
-        log.info({ dead_letters: gateway.deadLetters }, 'stopped');
+        log.info({ dead_letters: gateway.life.deadLetters }, 'stopped');
         process.exit(code);
       });
   }
@@ -204,8 +204,8 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
   }
 
   await gateway.start([front]);
-  log.info({ servers: gateway.servers.all().length, version }, 'gateway is ready');
-  gateway.whenFailed((error) => {
+  log.info({ servers: gateway.mcp.servers.all().length, version }, 'gateway is ready');
+  gateway.life.whenFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');
     process.exit(1);
   });

@@ -28,8 +28,10 @@ import { LineOutput } from './line-output.ts';
 import { ReadReceipts } from './read-receipts.ts';
 import { isJson, oversizedRefusal, refusal } from './refusals.ts';
 
+type StdioGateway = Pick<Gateway, 'config' | 'redactor' | 'life' | 'mcp'>;
+
 export interface StdioFrontOptions {
-  readonly gateway: Gateway;
+  readonly gateway: StdioGateway;
   readonly input: Readable;
   readonly output: Writable;
   /** The client talks to this server alone, its names untouched; without it, to all of them. */
@@ -60,7 +62,7 @@ export class StdioFront implements Part {
   readonly #open = new Set<LineOutlet>();
   /** Requests of the modern era that are under way, by their raw id. */
   readonly #stateless = new Map<string, LineOutlet>();
-  readonly #gateway: Gateway;
+  readonly #gateway: StdioGateway;
   readonly #lines: LineOutput;
   readonly #receipts: ReadReceipts;
   #session: ClientSession | undefined;
@@ -80,7 +82,7 @@ export class StdioFront implements Part {
       maxBytes: Math.max(MIN_WAITING_BYTES, 2 * gateway.config.limits.message_bytes),
       onStuffed: (isStuffed) => {
         if (isStuffed) input.pause();
-        else if (!gateway.isDraining) input.resume();
+        else if (!gateway.life.isEnding) input.resume();
       },
       onLost: (error) => {
         this.cutShort();
@@ -112,7 +114,7 @@ export class StdioFront implements Part {
     this.#options.input.pause();
     clearTimeout(this.#learning);
     // What only listens would never end by itself.
-    this.#gateway.sessions.closeStreams();
+    this.#gateway.mcp.clients.sessions.closeStreams();
     if (this.#open.size === 0) return;
     if (!this.#hasLeft) {
       await new Promise<void>((resolve) => {
@@ -123,7 +125,7 @@ export class StdioFront implements Part {
         };
       });
     }
-    this.#gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
+    this.#gateway.mcp.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
   }
 
   /** Ends the grace of `drain` now. */
@@ -156,7 +158,7 @@ export class StdioFront implements Part {
   #take(envelope: Envelope): void {
     const lines = this.#lines;
     const receipts = this.#receipts;
-    const { router } = this.#gateway;
+    const { router } = this.#gateway.mcp.clients;
     if (isModern(envelope) && envelope.kind === 'request') {
       this.#takeStateless(envelope);
       return;
@@ -182,7 +184,12 @@ export class StdioFront implements Part {
     });
     this.#stateless.set(rawId, outlet);
     try {
-      outlet.running = this.#gateway.router.stateless(envelope, this.#endpoint, outlet, this.#origin());
+      outlet.running = this.#gateway.mcp.clients.router.stateless(
+        envelope,
+        this.#endpoint,
+        outlet,
+        this.#origin(),
+      );
       // Some clients find out the era from a process of its own, which they end as soon as they know.
       if (this.#learning !== undefined && envelope.method !== 'server/discover')
         this.#learn(readCaller(envelope));
@@ -217,9 +224,15 @@ export class StdioFront implements Part {
       drop: () => outlet.drop(),
     };
     try {
-      this.#gateway.router.open(envelope, this.#endpoint, introduced, this.#origin(), (session) => {
-        this.#session = session;
-      });
+      this.#gateway.mcp.clients.router.open(
+        envelope,
+        this.#endpoint,
+        introduced,
+        this.#origin(),
+        (session) => {
+          this.#session = session;
+        },
+      );
     } catch (error) {
       outlet.drop();
       throw error;
@@ -231,17 +244,23 @@ export class StdioFront implements Part {
     if (this.#learning === undefined) return;
     clearTimeout(this.#learning);
     this.#learning = undefined;
-    const gateway = this.#gateway;
-    const { discovery } = profileAt(this.#endpoint) ?? gateway;
-    discovery.learn(gateway.eraBridge.listingClientOf({ session: this.#session, caller }));
+    const { view, eraBridge } = this.#gateway.mcp.clients;
+    const { discovery } = profileAt(this.#endpoint) ?? view;
+    discovery.learn(eraBridge.listingClientOf({ session: this.#session, caller }));
   }
 
   /** SX5 */
   #liveSession(): ClientSession {
     if (this.#session?.isEnded === true && this.#introduction !== undefined) {
-      this.#gateway.router.open(this.#introduction, this.#endpoint, nowhere, this.#origin(), (session) => {
-        this.#session = session;
-      });
+      this.#gateway.mcp.clients.router.open(
+        this.#introduction,
+        this.#endpoint,
+        nowhere,
+        this.#origin(),
+        (session) => {
+          this.#session = session;
+        },
+      );
       this.#listen();
     }
     if (this.#session === undefined) throw new RpcFault(rpcCodes.invalidRequest, 'initialize first');
@@ -258,7 +277,7 @@ export class StdioFront implements Part {
   #onOversized(size: number, id: string | undefined, requestId: string | undefined): void {
     const gateway = this.#gateway;
     const lines = this.#lines;
-    const { router } = gateway;
+    const { router } = gateway.mcp.clients;
     const limit = gateway.config.limits.body_bytes;
     if (id === undefined || !isJson(id)) lines.write(oversizedRefusal(size, limit, requestId));
     // An answer: the server that waits for it hears that there will be none.
@@ -283,7 +302,8 @@ export class StdioFront implements Part {
 
   get #endpoint(): Endpoint {
     const { server, profile } = this.#options;
-    if (profile !== undefined) return this.#gateway.profiles.get(profile);
-    return server === undefined ? undefined : this.#gateway.server(server);
+    const { clients, servers } = this.#gateway.mcp;
+    if (profile !== undefined) return clients.profiles.get(profile);
+    return server === undefined ? undefined : servers.require(server);
   }
 }

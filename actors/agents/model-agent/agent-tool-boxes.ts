@@ -12,7 +12,7 @@
 import { setMaxListeners } from 'node:events';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
 import { NotFoundError, StoppedError, UnsentError } from '../../base/errors/errors.ts';
-import { InProcessClient, type InProcessHost } from '../../mcp/clients/in-process-client.ts';
+import type { InProcessClient } from '../../mcp/clients/in-process-client.ts';
 import type { ManagedServer } from '../../mcp/servers/managed-server.ts';
 import { AgentServers, type AgentServersHost, type ServerLease } from './agent-servers.ts';
 import { boundedTools } from './bounded-tools.ts';
@@ -21,8 +21,9 @@ import { toolAnswer } from './tool-answer.ts';
 import type { CallOptions, FoundTool, ToolAnswer, ToolBox, ToolBoxes } from './tool-box.ts';
 import { loadToolScopes, type ToolScope, toolScopes } from './tool-scope.ts';
 
-/** The gateway, as far as tools need it. */
-export type ToolsHost = InProcessHost & AgentServersHost;
+export interface ToolsHost extends AgentServersHost {
+  readonly inProcess: InProcessClient;
+}
 
 interface Services {
   readonly servers: AgentServers;
@@ -39,7 +40,7 @@ export class AgentToolBoxes implements ToolBoxes {
 
   constructor(host: ToolsHost) {
     this.servers = new AgentServers(host);
-    this.#client = new InProcessClient(host);
+    this.#client = host.inProcess;
   }
 
   open(agent: string, servers: readonly AgentServer[], patterns: readonly string[]): ToolBox {

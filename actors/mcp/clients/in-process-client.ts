@@ -33,14 +33,17 @@ export interface InProcessHost {
   server(id: string): ManagedServer;
 }
 
-export interface InProcessOptions {
-  /** By its id, or one that has none in the catalog. Without it all servers, whose names stand before those of their tools. */
-  readonly server?: string | ManagedServer | undefined;
+export interface ToolRequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** @default 60000 */
   readonly timeoutMs?: number | undefined;
   /** W3C traceparent. */
   readonly trace?: string | undefined;
+}
+
+export interface InProcessOptions extends ToolRequestOptions {
+  /** By its id, or one that has none in the catalog. Without it all servers, whose names stand before those of their tools. */
+  readonly server?: string | ManagedServer | undefined;
 }
 
 export interface InProcessCallOptions extends InProcessOptions {

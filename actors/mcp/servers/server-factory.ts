@@ -1,12 +1,11 @@
-// Makes the managed server of a catalog entry, and connects it with what it shares with all others: the state folder, the
-// sessions that hear of its changes, and the bounds that hold for all servers together (A6).
+// Makes managed servers, and connects each with what it shares with all others: the state folder, the log, and the bounds
+// that hold for all servers together (A6).
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import { Budget } from '../../base/bounds/budget.ts';
 import type { Log } from '../../base/errors/log.ts';
 import { Redactor } from '../../base/errors/redact.ts';
 import type { StateFolder } from '../../state/state-folder.ts';
-import type { Sessions } from '../clients/sessions/sessions.ts';
 import { type MakePlacedLink, makeLink } from '../links/make-link.ts';
 import { ServerCache } from './cache/server-cache.ts';
 import { redactedError } from './calls/redacted-error.ts';
@@ -19,6 +18,7 @@ import type { ListKind } from './lists/lists.ts';
 import { ManagedServer } from './managed-server.ts';
 import { SubscriptionBudget } from './notifications/subscription-budget.ts';
 import { Subscriptions } from './notifications/subscriptions.ts';
+import type { ServerSpec } from './supervised-servers.ts';
 
 export interface ServerSurroundings {
   readonly maxMessageBytes: number;
@@ -29,25 +29,21 @@ export interface ServerSurroundings {
   readonly stateFolder: StateFolder;
   /** Where what they say is kept. */
   readonly lines: RecentLines;
-  readonly sessions: Sessions;
-  /** Undefined where there is no cluster. */
-  readonly makePlaced: MakePlacedLink | undefined;
   /** The time that is left to end in, once the gateway stops. */
   readonly graceMs: () => number;
-  /** More, or something else, is known of a server. */
-  readonly onLearned: () => void;
 }
 
-/** Who hears of a server. */
-interface Audience {
+/** Receives what clients are to be told of a server. */
+export interface ServerAudience {
   isWatched(): boolean;
-  /** Lists of it are known, or are others; `isFirst` where nothing was known of it. */
+  /** Lists became known, or have changed; `isFirst` where nothing was known of the server. */
   onLists(kinds: readonly ListKind[], isFirst: boolean): void;
   announce(kinds: readonly ListKind[]): void;
+  /** More, or something else, is known of the server. */
   onLearned(): void;
 }
 
-const nobody: Audience = {
+const noAudience: ServerAudience = {
   isWatched: () => false,
   onLists: () => {},
   announce: () => {},
@@ -64,44 +60,11 @@ export class ServerFactory {
     this.#surroundings = surroundings;
   }
 
-  /** `previous` is the server of the same id that this one replaces, if there is one. */
+  /** `makePlaced` is for servers that other nodes can reach. */
   make(
-    id: string,
-    entry: ServerEntry,
-    hash: string,
-    wake: () => void,
-    previous: ManagedServer | undefined,
-  ): ManagedServer {
-    const { sessions, onLearned } = this.#surroundings;
-    const { makePlaced } = this.#surroundings;
-    return this.#make(id, entry, hash, wake, previous, makePlaced, {
-      isWatched: () => sessions.isWatching(id),
-      onLists: (kinds, isFirst) => sessions.announce(id, kinds, isFirst),
-      announce: (kinds) => sessions.announceAt(id, kinds),
-      onLearned,
-    });
-  }
-
-  /** The same for a server that no client hears of. */
-  makeHidden(
-    id: string,
-    entry: ServerEntry,
-    hash: string,
-    wake: () => void,
-    previous: ManagedServer | undefined,
-  ): ManagedServer {
-    // Other nodes could not reach it.
-    return this.#make(id, entry, hash, wake, previous, undefined, nobody);
-  }
-
-  #make(
-    id: string,
-    entry: ServerEntry,
-    hash: string,
-    wake: () => void,
-    previous: ManagedServer | undefined,
-    makePlaced: MakePlacedLink | undefined,
-    audience: Audience,
+    { id, entry, hash, wake, previous }: ServerSpec,
+    audience = noAudience,
+    makePlaced?: MakePlacedLink | undefined,
   ): ManagedServer {
     const { log, redactor, stateFolder, maxMessageBytes, version, environment, lines } = this.#surroundings;
     const ownRedactor = new Redactor(entry.credentials ?? []);

@@ -13,20 +13,26 @@ import { supervisorInput } from '../../base/supervision/supervision.ts';
 import { steadyNow } from '../../base/time/steady-clock.ts';
 import type { ManagedServer } from './managed-server.ts';
 
+export interface ServerSpec {
+  readonly id: string;
+  readonly entry: ServerEntry;
+  /** Hash of the entry. */
+  readonly hash: string;
+  /** Asks the supervisor to start the actor whatever its backoff or park. */
+  readonly wake: () => void;
+  /** The server of the same id that this one replaces. */
+  readonly previous: ManagedServer | undefined;
+}
+
 export interface SupervisedServersOptions {
   /** Of the supervisor, in the actor system. */
   readonly name: string;
   readonly log: Log;
   /** Finds the supervisor, which runs from the start on. */
   readonly life: { find(name: string): AnyActorRef | undefined };
-  /** Makes the server; `hash` is that of its entry. */
-  make(
-    id: string,
-    entry: ServerEntry,
-    hash: string,
-    wake: () => void,
-    previous: ManagedServer | undefined,
-  ): ManagedServer;
+  /** Hashes of the entries in use, by server; removed servers are not in it. */
+  readonly entryHashes: Map<ManagedServer, string>;
+  make(spec: ServerSpec): ManagedServer;
   /** How long a server may take to end after it was asked to, in milliseconds. */
   readonly shutdownMs: number;
 }
@@ -45,8 +51,6 @@ export class SupervisedServers {
   readonly #options: SupervisedServersOptions;
   /** By key; those that are on their way out included. */
   readonly #byKey = new Map<string, ManagedServer>();
-  /** Of the entries of those that are not. */
-  readonly #hashes = new Map<ManagedServer, string>();
   readonly #whenEnded = new Map<string, () => void>();
   #count = 0;
   /** How many are in each bucket. */
@@ -67,20 +71,15 @@ export class SupervisedServers {
     return this.#byKey.values();
   }
 
-  /** Of the entries of those that were not removed. */
-  hashes(): Iterable<string> {
-    return this.#hashes.values();
-  }
-
   /** Makes a server, and its actor where it is enabled. `previous` is the one of the same id that it replaces. */
   place(id: string, entry: ServerEntry, hash: string, previous?: ManagedServer): SupervisedServer {
     const number = this.#count++;
     const key = previous === undefined && !this.#byKey.has(id) ? id : `${id}~${number}`;
     const bucket = this.#roomyBucket();
     const wake = () => this.#supervisor(bucket)?.send({ type: 'child.wake', key });
-    const server = this.#options.make(id, entry, hash, wake, previous);
+    const server = this.#options.make({ id, entry, hash, wake, previous });
     this.#byKey.set(key, server);
-    this.#hashes.set(server, hash);
+    this.#options.entryHashes.set(server, hash);
     if (entry.enabled) {
       const spec = {
         key,
@@ -99,7 +98,7 @@ export class SupervisedServers {
     successor?: ManagedServer,
     onLeft?: () => () => void,
   ): void {
-    this.#hashes.delete(server);
+    this.#options.entryHashes.delete(server);
     if (successor === undefined) server.eras.kill();
     server.handle.retire(successor?.handle);
     const onEnded = onLeft?.();

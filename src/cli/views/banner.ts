@@ -19,10 +19,13 @@ export interface Greeted {
   command(words: string): string;
 }
 
-export function banner(gateway: Gateway, greeted: Greeted): string {
+export function banner(
+  gateway: Pick<Gateway, 'version' | 'config' | 'redactor' | 'mcp'>,
+  greeted: Greeted,
+): string {
   const { address, kind, hasInspector, link, triggers, command } = greeted;
   const url = urlOf(address);
-  const servers = gateway.servers.all();
+  const servers = gateway.mcp.servers.all();
   const lines = [
     ...servers.map(({ id, entry }) => {
       const what =

@@ -35,21 +35,21 @@ export function logRecord({ at, server, level, from, text }: ServerLine, redact:
 
 /** Throws InvalidQueryError, UnknownServerError and OverloadedError. */
 export function answerLogs(routes: RouteContext, context: ExchangeContext): void {
-  const { gateway } = routes;
+  const { mcp, life, redactor } = routes;
   const query = logQuery(context.request.query);
   // One that has left the catalog may be asked for, too.
-  if (query.server !== undefined && !gateway.lines.has(query.server)) gateway.server(query.server);
-  const lines = gateway.lines.read(query);
-  const record = (line: ServerLine) => logRecord(line, (text) => gateway.redactor.redact(text));
+  if (query.server !== undefined && !mcp.lines.has(query.server)) mcp.servers.require(query.server);
+  const lines = mcp.lines.read(query);
+  const record = (line: ServerLine) => logRecord(line, (text) => redactor.redact(text));
   if (!/\btext\/event-stream\b/i.test(context.request.headers.accept ?? '')) {
     context.json(200, { lines: lines.map(record) });
     return;
   }
-  if (gateway.isDraining) {
+  if (life.isEnding) {
     context.refuseWhileDraining();
     return;
   }
-  if (gateway.lines.watchers >= MAX_WATCHERS)
+  if (mcp.lines.watchers >= MAX_WATCHERS)
     throw new OverloadedError(`${MAX_WATCHERS} clients follow the logs already; try again later`);
   new LogStream(routes, context, record, query).begin(lines);
 }
@@ -86,7 +86,7 @@ class LogStream implements LineWatcher {
     this.#record = record;
     this.#query = { server, level };
     this.#http = context.reply.stream(200, context.headers(HEADERS));
-    this.#stopWatching = routes.gateway.lines.watch(this);
+    this.#stopWatching = routes.mcp.lines.watch(this);
     context.reply.onAbort(() => this.#leave());
     this.#http.onDrain(() => this.#goOn());
     routes.heartbeat.streams.add(this.#onBeat);

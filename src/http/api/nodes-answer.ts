@@ -1,7 +1,7 @@
 // GET /nodes: the gateways that share a store, the same at each of them.
 
 import type { NodeStatus } from '../../../actors/cluster/node-list.ts';
-import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { GatewayNode } from '../../../actors/gateway/gateway-node.ts';
 
 export interface NodesAnswer {
   readonly nodes: readonly NodeStatus[];
@@ -9,7 +9,7 @@ export interface NodesAnswer {
   readonly stale_seconds?: number;
 }
 
-export function nodesAnswer({ nodes, cluster }: Pick<Gateway, 'nodes' | 'cluster'>): NodesAnswer {
+export function nodesAnswer({ all: nodes, cluster }: GatewayNode): NodesAnswer {
   const stale_seconds = cluster?.staleSeconds;
   return stale_seconds === undefined ? { nodes } : { nodes, stale_seconds };
 }

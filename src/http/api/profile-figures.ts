@@ -1,6 +1,6 @@
 // The figures of profiles in GET /stats; nothing where there are none.
 
-import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { ClientSide } from '../../../actors/mcp/client-side.ts';
 import { countsByProfile } from '../../../actors/mcp/clients/profiles/profile-clients.ts';
 
 export interface ProfileStats {
@@ -11,7 +11,7 @@ export interface ProfileStats {
   readonly listens: number;
 }
 
-export function profileFigures({ profiles, sessions }: Gateway): {
+export function profileFigures({ profiles, sessions }: Pick<ClientSide, 'profiles' | 'sessions'>): {
   readonly profiles?: Readonly<Record<string, ProfileStats>>;
 } {
   if (profiles.size === 0) return {};

@@ -39,7 +39,7 @@ export function post(
   endpoint: Endpoint,
   body: Buffer | BodyProblem,
 ): void {
-  const envelope = readBody(context, body, routes.gateway.config.limits.body_bytes);
+  const envelope = readBody(context, body, routes.config.limits.body_bytes);
   if (envelope === undefined) return;
   const { nodes } = routes;
   try {
@@ -47,7 +47,7 @@ export function post(
     if (isStateless && isRetryElsewhere(routes, context, envelope)) return;
     // What belongs to a session is for the node that has it, also while this one stops.
     const isOfSession = nodes !== undefined && !isStateless && envelope.method !== 'initialize';
-    if (envelope.kind === 'request' && routes.gateway.isDraining && !isOfSession) {
+    if (envelope.kind === 'request' && routes.life.isEnding && !isOfSession) {
       context.refuseWhileDraining(envelope.rawId);
       return;
     }
@@ -71,14 +71,14 @@ export function post(
     const session = sessionOf(routes, context, endpoint, envelope);
     if (session === undefined) return;
     if (envelope.kind === 'request') {
-      if (routes.gateway.isDraining) {
+      if (routes.life.isEnding) {
         context.refuseWhileDraining(envelope.rawId);
         return;
       }
       const outlet = new PostOutlet(context, routes.heartbeat, session);
-      routes.gateway.router.request(session, envelope, outlet, context);
+      routes.mcp.clients.router.request(session, envelope, outlet, context);
     } else {
-      routes.gateway.router.note(session, envelope);
+      routes.mcp.clients.router.note(session, envelope);
       context.empty(202);
     }
   } catch (error) {
@@ -95,7 +95,7 @@ function initialize(
 ): void {
   const outlet = new PostOutlet(context, routes.heartbeat, undefined);
   try {
-    routes.gateway.router.open(envelope, endpoint, outlet, context, (session) => {
+    routes.mcp.clients.router.open(envelope, endpoint, outlet, context, (session) => {
       outlet.session = session;
     });
   } catch (error) {
@@ -115,7 +115,7 @@ export function get(routes: RouteContext, context: ExchangeContext, endpoint: En
   if (!admitVersion(context)) return;
   const session = sessionOf(routes, context, endpoint, undefined);
   if (session === undefined) return;
-  if (routes.gateway.isDraining) {
+  if (routes.life.isEnding) {
     context.refuseWhileDraining();
     return;
   }
@@ -134,7 +134,7 @@ export function get(routes: RouteContext, context: ExchangeContext, endpoint: En
   if (lost === undefined) {
     session.stream?.end();
     session.stream = stream;
-    routes.gateway.sessions.tellMissed(session);
+    routes.mcp.clients.sessions.tellMissed(session);
   }
   stream.disconnect();
   routes.heartbeat.streams.add(stream);
@@ -150,7 +150,7 @@ export function remove(routes: RouteContext, context: ExchangeContext, endpoint:
   if (refusesModern(context)) return;
   const session = sessionOf(routes, context, endpoint, undefined);
   if (session === undefined) return;
-  routes.gateway.router.end(session);
+  routes.mcp.clients.router.end(session);
   context.empty(204);
 }
 
@@ -201,8 +201,8 @@ function sessionOf(
   }
   const profile = profileAt(endpoint);
   const server = serverAt(endpoint);
-  const { gateway, nodes } = routes;
-  const session = gateway.sessions.find(id, server?.id, context.principal, profile);
+  const { mcp, life, nodes } = routes;
+  const session = mcp.clients.sessions.find(id, server?.id, context.principal, profile);
   // The client has to initialize anew; 404 is what tells it so.
   const gone = () => context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);
   if (session === undefined) {
@@ -210,8 +210,7 @@ function sessionOf(
     return undefined;
   }
   const begins = envelope === undefined ? context.request.method === 'GET' : envelope.kind === 'request';
-  if (nodes === undefined || !gateway.isDraining || !begins || context.principal.kind === 'node')
-    return session;
+  if (nodes === undefined || !life.isEnding || !begins || context.principal.kind === 'node') return session;
   // It may do so at another node, now; a node knows by itself what stops here.
   gone();
   return undefined;

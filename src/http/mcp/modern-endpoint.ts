@@ -34,7 +34,7 @@ export function postModern(
     checkParamHeaders(headers, envelope, inputSchemaOf(routes, endpoint, nameOf(envelope) ?? ''));
   const outlet = new StatelessOutlet(context, routes.heartbeat);
   try {
-    const running = routes.gateway.router.stateless(envelope, endpoint, outlet, context);
+    const running = routes.mcp.clients.router.stateless(envelope, endpoint, outlet, context);
     outlet.whenGone(() => running?.cancel('the client closed the stream of the request'));
   } catch (error) {
     // The answer is somebody else's to give.
@@ -44,10 +44,10 @@ export function postModern(
 }
 
 /** The schema by which the client had to choose its headers; undefined for a tool that is not known yet. */
-function inputSchemaOf({ gateway }: RouteContext, endpoint: Endpoint, name: string): unknown {
+function inputSchemaOf({ mcp }: RouteContext, endpoint: Endpoint, name: string): unknown {
   const server = serverAt(endpoint);
   if (server !== undefined) return server.cache.inputSchemaOf(name);
-  const target = (profileAt(endpoint) ?? gateway).aggregate.find('tools', name);
+  const target = (profileAt(endpoint) ?? mcp.clients.view).aggregate.find('tools', name);
   return target?.server.cache.inputSchemaOf(target.key);
 }
 

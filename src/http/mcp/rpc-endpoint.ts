@@ -23,7 +23,7 @@ export function admitRpc(routes: RouteContext, context: ExchangeContext): boolea
     return false;
   }
   try {
-    routes.gateway.server(server);
+    routes.mcp.servers.require(server);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     context.rpcError(error, undefined);
@@ -38,7 +38,7 @@ export function admitRpc(routes: RouteContext, context: ExchangeContext): boolea
 
 export function rpc(routes: RouteContext, context: ExchangeContext, body: Buffer | BodyProblem): void {
   if (typeof body === 'string') {
-    context.refuseRpcBody(body, routes.gateway.config.limits.body_bytes);
+    context.refuseRpcBody(body, routes.config.limits.body_bytes);
     return;
   }
   let envelope: Envelope | undefined;
@@ -52,13 +52,12 @@ export function rpc(routes: RouteContext, context: ExchangeContext, body: Buffer
       return;
     }
     if (isModern(envelope) && isRetryElsewhere(routes, context, envelope)) return;
-    if (routes.gateway.isDraining)
-      throw new StoppedError('the gateway is stopping and takes no new requests');
-    const server = routes.gateway.server(context.request.headers['x-mcp-server'] ?? '');
+    if (routes.life.isEnding) throw new StoppedError('the gateway is stopping and takes no new requests');
+    const server = routes.mcp.servers.require(context.request.headers['x-mcp-server'] ?? '');
     const outlet = new JsonOutlet(context);
-    if (!isModern(envelope)) routes.gateway.router.single(server, envelope, outlet, context);
+    if (!isModern(envelope)) routes.mcp.clients.router.single(server, envelope, outlet, context);
     else if (envelope.method !== 'subscriptions/listen')
-      cancelWhenGone(context, routes.gateway.router.stateless(envelope, server, outlet, context));
+      cancelWhenGone(context, routes.mcp.clients.router.stateless(envelope, server, outlet, context));
     else
       throw new RpcFault(
         rpcCodes.methodNotFound,

@@ -39,7 +39,7 @@ const LAST_WORDS_MS = 250;
 
 /** The front that serves requests of other nodes. */
 export interface NodesHost {
-  readonly gateway: Gateway;
+  readonly gateway: Pick<Gateway, 'config' | 'log' | 'mcp' | 'node'>;
   readonly reportFault: (error: unknown) => void;
   /** Handles a request that a node has forwarded, for `principal` if that node has identified the sender. */
   readonly takeFromNode: (
@@ -65,7 +65,8 @@ export class NodesFront implements Part, Elsewhere {
 
   /** Rejects where the address is refused, or a member refuses the proof of this one. */
   async boot(): Promise<void> {
-    const { cluster, config, log } = this.#front.gateway;
+    const { config, log, node: self } = this.#front.gateway;
+    const { cluster } = self;
     const { node, limits } = config;
     const reach = cluster?.reach;
     if (cluster === undefined || reach === undefined || node.address === undefined)
@@ -117,7 +118,9 @@ export class NodesFront implements Part, Elsewhere {
     };
     await settled(graceMs);
     if ((listener?.open ?? 0) > 0) {
-      this.#front.gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
+      this.#front.gateway.mcp.failCalls(
+        new StoppedError('the gateway was stopped before the call was answered'),
+      );
       await settled(LAST_WORDS_MS);
     }
     listener?.close();
@@ -126,7 +129,7 @@ export class NodesFront implements Part, Elsewhere {
 
   #handle(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const { headers, path } = request;
-    const { cluster } = this.#front.gateway;
+    const { cluster } = this.#front.gateway.node;
     if (this.#reach?.proof.isRight(headers[nodeHeaders.proof]) !== true) {
       this.#onRefused(request.remoteAddress, 'proof');
       return refuse(reply, 403, 'proof', `the proof is none of this cluster; ${SAME_PROOF}`);
@@ -153,7 +156,10 @@ export class NodesFront implements Part, Elsewhere {
   #takeForNode(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const server = SERVER_PATH.exec(request.path)?.[1];
     const epoch = Number(request.headers[nodeHeaders.epoch]);
-    if (server === undefined || this.#front.gateway.cluster?.placement.holds(decoded(server), epoch) !== true)
+    if (
+      server === undefined ||
+      this.#front.gateway.node.cluster?.placement.holds(decoded(server), epoch) !== true
+    )
       return refuse(reply, 421, 'epoch', 'this node has not the server by that lease');
     return this.#front.takeFromNode(request, reply, { kind: 'node', name: 'node' });
   }

@@ -22,8 +22,10 @@ const STORE_MS = 2_000;
 /** One more is refused: a page that opens streams in a loop must not use up the listener (A8). */
 const MAX_WATCHERS = 64;
 
+type WatchedGateway = Pick<Gateway, 'config' | 'redactor' | 'version' | 'life' | 'mcp' | 'node'>;
+
 export class Watchers {
-  readonly #gateway: Gateway;
+  readonly #gateway: WatchedGateway;
   readonly #root: AnyActorRef;
   readonly #figures: AutomationFigures | undefined;
   readonly #names: ActorNames;
@@ -40,7 +42,7 @@ export class Watchers {
   #unseen = 0;
 
   /** `figures` where there are triggers. */
-  constructor(gateway: Gateway, root: AnyActorRef, figures?: AutomationFigures) {
+  constructor(gateway: WatchedGateway, root: AnyActorRef, figures?: AutomationFigures) {
     this.#gateway = gateway;
     this.#root = root;
     this.#figures = figures;
@@ -112,7 +114,7 @@ export class Watchers {
   }
 
   #onPulse(): void {
-    const servers = this.#servers.take(this.#gateway.servers.all());
+    const servers = this.#servers.take(this.#gateway.mcp.servers.all());
     const triggers = this.#triggers.take(this.#figures?.triggers() ?? []);
     const numbers: NumbersMessage = {
       ...this.#totals(),
@@ -137,9 +139,9 @@ export class Watchers {
 
   /** The tree and the numbers of every server. */
   #whole(missed: number): string {
-    const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.beginning.at, missed };
+    const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.life.startTime.at, missed };
     const { redactor } = this.#gateway;
-    const servers = this.#gateway.servers.all().map((server) => numbersOf(server, redactor));
+    const servers = this.#gateway.mcp.servers.all().map((server) => numbersOf(server, redactor));
     const triggers = (this.#figures?.triggers() ?? []).map((status) => triggerNumbers(status, redactor));
     const rows = { servers, gone: [], triggers, gone_triggers: [] };
     const numbers: NumbersMessage = { ...this.#totals(), ...rows };
@@ -149,20 +151,21 @@ export class Watchers {
   }
 
   #totals(): Totals {
-    const { config, sessions, deadLetters, beginning, version, isDraining } = this.#gateway;
+    const { config, life, mcp, node, version } = this.#gateway;
+    const { router, sessions } = mcp.clients;
     return {
       at: Date.now(),
       version,
-      started_at: beginning.at,
-      is_draining: isDraining,
+      started_at: life.startTime.at,
+      is_draining: life.isEnding,
       commands: config.inspector.commands,
-      requests: { ...this.#gateway.router.counts },
+      requests: { ...router.counts },
       sessions: sessions.size,
       listens: sessions.listens,
-      dead_letters: deadLetters,
+      dead_letters: life.deadLetters,
       viewers: this.#viewers.size,
       automation: this.#figures === undefined ? null : automationTotals(this.#figures),
-      cluster: clusterNumbers(this.#gateway.cluster, this.#gateway.nodeName),
+      cluster: clusterNumbers(node.cluster, node.name),
     };
   }
 }

@@ -23,13 +23,13 @@ const MAX_VIEWERS = 64;
 const MAX_RUNS = 200;
 
 export class RunDesk {
-  readonly #gateway: Gateway;
+  readonly #gateway: Pick<Gateway, 'redactor' | 'mcp'>;
   readonly #automation: RunningAutomation;
   readonly #approvals: ApprovalDesk;
   readonly #deliveries: DeliveryDesk;
   readonly #viewers = new Set<RunViewer>();
 
-  constructor(gateway: Gateway, automation: RunningAutomation) {
+  constructor(gateway: Pick<Gateway, 'redactor' | 'mcp'>, automation: RunningAutomation) {
     this.#gateway = gateway;
     this.#automation = automation;
     this.#approvals = new ApprovalDesk(automation.approvals, gateway.redactor);
@@ -96,10 +96,15 @@ export class RunDesk {
   #agents(): AgentList {
     const { targets } = this.#automation;
     const { agents, fleets, flows } = targets.loaded;
-    const { redactor } = this.#gateway;
+    const { redactor, mcp } = this.#gateway;
+    const { servers, agentServers } = mcp;
     return {
       at: Date.now(),
-      agents: agentRows(agents, (name) => this.#countsOf({ kind: 'agent', name }), this.#gateway),
+      agents: agentRows(agents, (name) => this.#countsOf({ kind: 'agent', name }), {
+        servers,
+        agentServers,
+        redactor,
+      }),
       fleets: fleets.map((fleet) =>
         fleetRow(fleet, this.#countsOf({ kind: 'fleet', name: fleet.name }), redactor),
       ),

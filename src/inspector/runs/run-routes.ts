@@ -13,12 +13,15 @@ const NO_AGENTS = 'this gateway has no agents, so no runs; spec.agents in its fi
 const heads: ReadonlySet<string> = new Set(['runs', 'deliveries', 'approvals', 'agents', 'flows']);
 
 export class RunRoutes {
-  readonly #gateway: Gateway;
+  readonly #gateway: Pick<Gateway, 'redactor' | 'life' | 'mcp'>;
   readonly #automation: RunningAutomation | undefined;
   #desk: Promise<RunDesk | undefined> | undefined;
 
   /** `automation` where there are triggers. */
-  constructor(gateway: Gateway, automation: RunningAutomation | undefined) {
+  constructor(
+    gateway: Pick<Gateway, 'redactor' | 'life' | 'mcp'>,
+    automation: RunningAutomation | undefined,
+  ) {
     this.#gateway = gateway;
     this.#automation = automation;
   }
@@ -60,7 +63,7 @@ export class RunRoutes {
     try {
       const desk = await this.#loaded();
       // A stream would hold up the end of the gateway.
-      if (this.#gateway.isDraining) context.refuseWhileDraining();
+      if (this.#gateway.life.isEnding) context.refuseWhileDraining();
       else if (desk === undefined) context.error(404, NO_AGENTS);
       else leave = await desk.watch(id, begin);
       if (isGone) leave?.();

@@ -11,7 +11,7 @@ import {
   StoppedError,
 } from '../../../actors/base/errors/errors.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import type { InProcessClient, ProgressReport } from '../../../actors/mcp/clients/in-process-client.ts';
+import type { ProgressReport } from '../../../actors/mcp/clients/in-process-client.ts';
 import { RpcFault } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
 import type { HttpStream } from '../../http/listener/seam.ts';
 import type { ExchangeContext } from '../../http/mcp/exchange-context.ts';
@@ -30,18 +30,16 @@ const MAX_WORDS = 2_000;
 type Arguments = Readonly<Record<string, unknown>>;
 
 export class ToolCalls {
-  readonly #gateway: Gateway;
-  readonly #client: Pick<InProcessClient, 'callTool'>;
+  readonly #gateway: Pick<Gateway, 'log' | 'redactor' | 'mcp'>;
   #running = 0;
 
-  constructor(gateway: Gateway, client: Pick<InProcessClient, 'callTool'>) {
+  constructor(gateway: Pick<Gateway, 'log' | 'redactor' | 'mcp'>) {
     this.#gateway = gateway;
-    this.#client = client;
   }
 
   /** Answers the request. Rejects, before anything is answered, with UnknownServerError, InvalidQueryError and OverloadedError. */
   async call(context: ExchangeContext, server: string, tool: string, body: Buffer): Promise<void> {
-    this.#gateway.server(server);
+    this.#gateway.mcp.servers.require(server);
     const args = argumentsIn(body);
     if (this.#running >= MAX_CALLS)
       throw new OverloadedError(
@@ -79,7 +77,8 @@ export class ToolCalls {
     const ms = () => Math.round((performance.now() - since) * 10) / 10;
     try {
       const onReport = (report: ProgressReport) => told.report(report);
-      const result = await this.#client.callTool(tool, args, { server, signal, timeoutMs: MAX_MS, onReport });
+      const { inProcess } = this.#gateway.mcp.clients;
+      const result = await inProcess.callTool(tool, args, { server, signal, timeoutMs: MAX_MS, onReport });
       return { ms: ms(), result: shownResult(result, this.#gateway.redactor), problem: null };
     } catch (error) {
       return { ms: ms(), result: null, problem: this.#problem(error) };

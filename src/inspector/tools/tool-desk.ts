@@ -20,15 +20,15 @@ const MAX_TOOL = 400_000;
 type Members = Readonly<Record<string, unknown>>;
 
 export class ToolDesk {
-  readonly #gateway: Gateway;
+  readonly #gateway: Pick<Gateway, 'redactor' | 'mcp'>;
 
-  constructor(gateway: Gateway) {
+  constructor(gateway: Pick<Gateway, 'redactor' | 'mcp'>) {
     this.#gateway = gateway;
   }
 
   /** Those whose names hold each of these words. Throws UnknownServerError. */
   list(id: string, filter: string): ToolList {
-    const server = this.#gateway.server(id);
+    const server = this.#gateway.mcp.servers.require(id);
     const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
     const all = this.#shown(server);
     const matching = all.filter(({ key }) => words.every((word) => key.toLowerCase().includes(word)));
@@ -44,7 +44,7 @@ export class ToolDesk {
 
   /** Throws UnknownServerError and NotFoundError. */
   details(id: string, name: string): ToolDetails {
-    const server = this.#gateway.server(id);
+    const server = this.#gateway.mcp.servers.require(id);
     const item = this.#shown(server).find(({ key }) => key === name);
     if (item === undefined)
       throw new NotFoundError(
@@ -78,7 +78,7 @@ export class ToolDesk {
         item.key !== '' &&
         item.key.length <= MAX_NAME &&
         item.key.isWellFormed() &&
-        this.#gateway.aggregate.isShown(server, item),
+        this.#gateway.mcp.clients.view.aggregate.isShown(server, item),
     );
   }
 

@@ -12,11 +12,13 @@ interface Tools {
   readonly calls: ToolCalls;
 }
 
+type CalledGateway = Pick<Gateway, 'config' | 'log' | 'redactor' | 'life' | 'mcp'>;
+
 export class ToolRoutes {
-  readonly #gateway: Gateway;
+  readonly #gateway: CalledGateway;
   #tools: Promise<Tools> | undefined;
 
-  constructor(gateway: Gateway) {
+  constructor(gateway: CalledGateway) {
     this.#gateway = gateway;
   }
 
@@ -52,10 +54,10 @@ export class ToolRoutes {
   }
 
   async #call(context: ExchangeContext, id: string, name: string, body: Buffer): Promise<void> {
-    const { config, isDraining } = this.#gateway;
+    const { config, life } = this.#gateway;
     if (!config.inspector.commands)
       context.error(403, 'set inspector.commands: true in the gateway file to call tools from here');
-    else if (isDraining) context.refuseWhileDraining();
+    else if (life.isEnding) context.refuseWhileDraining();
     else
       try {
         const { calls } = await this.#loaded();
@@ -76,13 +78,12 @@ export class ToolRoutes {
   }
 }
 
-async function load(gateway: Gateway): Promise<Tools> {
-  const [{ InProcessClient }, { ToolCalls }, { ToolDesk }] = await Promise.all([
-    import('../../../actors/mcp/clients/in-process-client.ts'),
+async function load(gateway: CalledGateway): Promise<Tools> {
+  const [{ ToolCalls }, { ToolDesk }] = await Promise.all([
     import('./tool-call.ts'),
     import('./tool-desk.ts'),
   ]);
-  return { desk: new ToolDesk(gateway), calls: new ToolCalls(gateway, new InProcessClient(gateway)) };
+  return { desk: new ToolDesk(gateway), calls: new ToolCalls(gateway) };
 }
 
 /** A name that is written wrongly is a name of nothing. */

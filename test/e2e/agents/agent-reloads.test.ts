@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  if (!gateway.isDraining) await gateway.stop();
+  if (!gateway.life.isEnding) await gateway.stop();
 });
 
 const signal = new AbortController().signal;

@@ -6,7 +6,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AgentToolBoxes } from '../../../actors/agents/model-agent/agent-tool-boxes.ts';
+import type { AgentToolBoxes } from '../../../actors/agents/model-agent/agent-tool-boxes.ts';
 import type { ToolBox } from '../../../actors/agents/model-agent/tool-box.ts';
 import { silentLog } from '../../../actors/base/errors/log.ts';
 import { Gateway } from '../../../actors/gateway/gateway.ts';
@@ -14,6 +14,7 @@ import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
 import { Front } from '../../../src/http/front.ts';
+import { toolBoxesOf } from '../../fixtures/agents/tool-boxes.ts';
 import { bundled } from '../../fixtures/children/bundled.ts';
 import { isAlive, json, RawSession, until } from '../../fixtures/clients/raw-session.ts';
 import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
@@ -49,7 +50,7 @@ beforeAll(async () => {
   const front = new Front({ gateway, reload: () => Promise.reject(new Error('nobody reloads')) });
   await gateway.start([front]);
   url = `http://127.0.0.1:${front.address?.port}`;
-  boxes = new AgentToolBoxes(gateway);
+  boxes = toolBoxesOf(gateway);
 });
 
 afterAll(async () => {
@@ -68,7 +69,7 @@ const call = (box: ToolBox, server: string, tool: string, args: object = {}) =>
   box.call({ server, tool }, { ...args }, { key: 'run/call', signal, timeoutMs: 20_000, trace: '' });
 
 const running = (id: string) =>
-  [...gateway.agentServers.everyone()].filter((server) => server.id === id && server.isRunning);
+  [...gateway.mcp.agentServers.everyone()].filter((server) => server.id === id && server.isRunning);
 
 test('an agent works with the file servers of this project and of others, and with the reference server', async () => {
   const box = boxes.open('clerk', servers, ['read_text_file', 'ours/*_file', 'everything/*']);
@@ -141,7 +142,7 @@ test('a reload of the catalog does not touch them', async () => {
 describe.concurrent('none outlives its gateway (A5)', () => {
   test.each([
     ['drained', (one: Gateway) => one.stop()],
-    ['killed by itself', async (one: Gateway) => one.kill()],
+    ['killed by itself', async (one: Gateway) => one.mcp.kill()],
   ])('that is %s, and calls of them end', async (_, end) => {
     const stubborn = fault('stubborn', { env: { GRANDCHILD: '1' } });
     const settings = { shutdown_seconds: 1 };
@@ -158,7 +159,7 @@ describe.concurrent('none outlives its gateway (A5)', () => {
       environment: {},
     });
     await one.start();
-    const own = new AgentToolBoxes(one);
+    const own = toolBoxesOf(one);
     const box = own.open('clerk', asAgentServers(catalog.servers), []);
     const pids = JSON.parse((await call(box, 'stubborn', 'pids')).text) as number[];
     for (const pid of pids) strays.add(pid);
@@ -169,7 +170,7 @@ describe.concurrent('none outlives its gateway (A5)', () => {
     expect(await hanging).toMatchObject({ code: 'ERR_STOPPED' });
     await until('the end of its processes', async () => !pids.some(isAlive) || undefined);
     expect(performance.now() - beganAt).toBeLessThan(6_000);
-    if (!one.isDraining) await one.stop();
+    if (!one.life.isEnding) await one.stop();
   });
 
   test('that was killed and started again', async () => {

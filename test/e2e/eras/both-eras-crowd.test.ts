@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  gateway.kill();
+  gateway.mcp.kill();
 });
 
 type Server = { readonly id: string; readonly asks: boolean; readonly isFragile: boolean };
@@ -397,7 +397,7 @@ async function play(seed: number): Promise<TriggerCounters> {
 }
 
 async function isKnown(session: RawSession): Promise<boolean> {
-  for (const known of gateway.sessions.all()) if (known.id === session.id) return true;
+  for (const known of gateway.mcp.clients.sessions.all()) if (known.id === session.id) return true;
   return false;
 }
 
@@ -429,6 +429,6 @@ describe('a crowd of both eras', () => {
     await gateway.stop();
     expect(before.length).toBeGreaterThan(0);
     await until('every process to be gone', () => children().length === 0);
-    expect(gateway.eraBridge.suspended.size).toBe(0);
+    expect(gateway.mcp.clients.eraBridge.suspended.size).toBe(0);
   });
 });

@@ -5,7 +5,8 @@ import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { McpSide } from '../../../actors/mcp/mcp-side.ts';
+import { coreOf, type Gateway } from '../../../src/library/embedded-gateway.ts';
 import { GatewayTransport } from '../../../src/library/gateway-transport.ts';
 import { openGateway } from '../../../src/library/open-gateway.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
@@ -13,12 +14,14 @@ import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gate
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 let gateway: Gateway;
+let mcp: McpSide;
 beforeAll(async () => {
   const folder = temporaryFolder();
   writeConfiguration(folder, {
     servers: { all: everythingOverStdio(), asker: { ...fault('asker'), isolation: 'session' } },
   });
   gateway = await openGateway(join(folder, 'gateway.yaml'));
+  mcp = coreOf(gateway).mcp;
 });
 afterAll(() => gateway.stop());
 
@@ -77,7 +80,7 @@ describe.each(Object.entries(clients))('a client %s', (_, connect) => {
     });
     setTimeout(() => given.abort(new Error('no longer wanted')), 50);
     await expect(long).rejects.toThrow();
-    await expect.poll(() => gateway.router.counts.in_flight).toBe(0);
+    await expect.poll(() => mcp.clients.router.counts.in_flight).toBe(0);
     await client.close();
   });
 
@@ -98,11 +101,11 @@ test('a client answers what a server asks it, and nothing of it is left once it 
   });
   expect(textOf(asked)).toContain('accept');
   const pending = client.callTool({ name: 'ask', arguments: { method: 'never/answered' } });
-  const sessions = gateway.sessions.size;
+  const sessions = mcp.clients.sessions.size;
   await client.close();
   await expect(pending).rejects.toThrow();
-  await expect.poll(() => gateway.sessions.size).toBe(sessions - 1);
-  await expect.poll(() => gateway.router.counts.in_flight).toBe(0);
+  await expect.poll(() => mcp.clients.sessions.size).toBe(sessions - 1);
+  await expect.poll(() => mcp.clients.router.counts.in_flight).toBe(0);
 });
 
 test('a session that the gateway has ended closes its client', async () => {
@@ -110,7 +113,7 @@ test('a session that the gateway has ended closes its client', async () => {
   const closed = new Promise<void>((done) => {
     client.onclose = done;
   });
-  gateway.sessions.closeStreams();
+  mcp.clients.sessions.closeStreams();
   await closed;
   await expect(client.listTools()).rejects.toThrow(/closed|not connected/i);
 });

@@ -11,8 +11,8 @@ const loud = (text: string): NewLine => ({ server: 'loud', level: 'info', from: 
 
 function gatewayWithLines() {
   const lines = new RecentLines();
-  const gateway = { lines, isDraining: false, redactor: { redact: String } };
-  const routes = { gateway, heartbeat: { streams: new Set() } } as unknown as RouteContext;
+  const parts = { mcp: { lines }, life: { isEnding: false }, redactor: { redact: String } };
+  const routes = { ...parts, heartbeat: { streams: new Set() } } as unknown as RouteContext;
   /** A client whose connection has room or not. */
   const follow = (hasRoom: () => boolean) => {
     const client = { text: '', isEnded: false, drain: () => {}, leave: () => {} };

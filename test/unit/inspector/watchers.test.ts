@@ -29,12 +29,18 @@ function server(id: string) {
 function gatewayOf(servers: ReturnType<typeof server>[], figures?: AutomationFigures) {
   const root = createActor(createMachine({ id: 'gateway', on: { ping: {} } })).start();
   const gateway = {
-    ...{ version: '1', beginning: { at: 1 }, isDraining: false, deadLetters: 0 },
+    version: '1',
     config: { inspector: { commands: false } },
-    sessions: { size: 0, listens: 0 },
-    servers: { all: () => servers },
     redactor: new Redactor([]),
-    router: { counts: { total: 0, failed: 0, in_flight: 0 } },
+    life: { startTime: { at: 1 }, isEnding: false, deadLetters: 0 },
+    mcp: {
+      servers: { all: () => servers },
+      clients: {
+        sessions: { size: 0, listens: 0 },
+        router: { counts: { total: 0, failed: 0, in_flight: 0 } },
+      },
+    },
+    node: { name: 'one', cluster: undefined },
   };
   const watchers = new Watchers(gateway as unknown as Gateway, root, figures);
   return { root, watchers, inspect: vi.spyOn(root.system, 'inspect') };

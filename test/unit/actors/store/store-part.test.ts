@@ -27,10 +27,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function started(options: Partial<GatewayOptions>): Promise<Gateway> {
+async function started(options: Partial<GatewayOptions>, parts: readonly Part[] = []): Promise<Gateway> {
   const loaded = await loadConfig(join(folder, 'gateway.yaml'), {});
   gateway = new Gateway({ ...loaded, log: silentLog, version: '0', environment: {}, ...options });
-  await gateway.start();
+  await gateway.start(parts);
   return gateway;
 }
 
@@ -90,7 +90,7 @@ test('it is closed after the parts that use it and before the state folder is gi
     boot: async () => void (await gateway?.store.open(user())),
     drain: async () => void order.push('work drained'),
   };
-  await started({ openStore: open, parts: [part] });
+  await started({ openStore: open }, [part]);
   await gateway?.stop();
   expect(order).toEqual(['work drained', 'closed, with the lock of the folder']);
   await expect(gateway?.store.open(user())).rejects.toMatchObject({ code: 'ERR_STOPPED' });
@@ -121,7 +121,7 @@ test('one that is lost for good ends the gateway', async () => {
   const { open, hosts } = factory();
   await started({ openStore: open });
   const failed = vi.fn();
-  gateway?.whenFailed(failed);
+  gateway?.life.whenFailed(failed);
   await gateway?.store.open(user());
   hosts[0]?.onFailed(new StoreUnavailableError('its thread has ended'));
   await vi.waitFor(() =>

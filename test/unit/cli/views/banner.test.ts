@@ -6,7 +6,7 @@ function gatewayOf(...args: string[]): Gateway {
   const entry = { runtime: 'stdio', enabled: true, command: 'node', args };
   const servers = { all: () => [{ id: 'a', entry }] };
   const redactor = { redact: (text: string) => text };
-  return { version: '1', config: { api_key: '' }, servers, redactor } as unknown as Gateway;
+  return { version: '1', config: { api_key: '' }, mcp: { servers }, redactor } as unknown as Gateway;
 }
 
 const home = { host: '127.0.0.1', port: 80 };

@@ -9,7 +9,7 @@ import { post } from '../../../../src/http/mcp/mcp-endpoint.ts';
 import { rpc } from '../../../../src/http/mcp/rpc-endpoint.ts';
 import type { RouteContext } from '../../../../src/http/route-context.ts';
 
-const routes = { gateway: { config: { limits: { body_bytes: 1024 } } } } as unknown as RouteContext;
+const routes = { config: { limits: { body_bytes: 1024 } } } as unknown as RouteContext;
 const endpoints = {
   '/mcp': (context: ExchangeContext, body: BodyProblem) => post(routes, context, undefined, body),
   '/rpc': (context: ExchangeContext, body: BodyProblem) => rpc(routes, context, body),

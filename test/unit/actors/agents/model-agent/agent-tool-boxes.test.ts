@@ -4,12 +4,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AgentToolBoxes } from '../../../../../actors/agents/model-agent/agent-tool-boxes.ts';
+import type { AgentToolBoxes } from '../../../../../actors/agents/model-agent/agent-tool-boxes.ts';
 import type { CallOptions } from '../../../../../actors/agents/model-agent/tool-box.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { Gateway } from '../../../../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../../../../config/load-config.ts';
 import type { AgentServer } from '../../../../../config/resources/agents/model-runtime.ts';
+import { toolBoxesOf } from '../../../../fixtures/agents/tool-boxes.ts';
 import { fault } from '../../../../fixtures/server/fault-servers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'agent-tools-'));
@@ -46,7 +47,7 @@ beforeAll(async () => {
   const servers = Object.fromEntries(inCatalog.flatMap((id) => (entries[id] ? [[id, entries[id]]] : [])));
   gateway = new Gateway({ ...loaded, catalog: { servers }, log: silentLog, version: '0', environment: {} });
   await gateway.start();
-  boxes = new AgentToolBoxes(gateway);
+  boxes = toolBoxesOf(gateway);
 });
 
 afterAll(async () => {
@@ -76,7 +77,7 @@ const options = (more: Partial<CallOptions> = {}): CallOptions => ({
   trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   ...more,
 });
-const hidden = () => [...gateway.agentServers.everyone()].map(({ id }) => id);
+const hidden = () => [...gateway.mcp.agentServers.everyone()].map(({ id }) => id);
 const pidOf = async (box: ReturnType<AgentToolBoxes['open']>, server: string) =>
   Number((await box.call({ server, tool: 'pid' }, {}, options())).text);
 
@@ -130,9 +131,11 @@ describe('the servers of an agent', () => {
     const box = boxes.open('clerk', [own('own')], []);
     await pidOf(box, 'own');
     expect(hidden()).toContain('clerk/own');
-    expect(gateway.servers.all().map(({ id }) => id)).toEqual(inCatalog);
-    expect(() => gateway.server('clerk/own')).toThrow('there is no server');
-    expect([...gateway.aggregate.tools().keys()].filter((name) => name.includes('own'))).toEqual([]);
+    expect(gateway.mcp.servers.all().map(({ id }) => id)).toEqual(inCatalog);
+    expect(() => gateway.mcp.servers.require('clerk/own')).toThrow('there is no server');
+    expect(
+      [...gateway.mcp.clients.view.aggregate.tools().keys()].filter((name) => name.includes('own')),
+    ).toEqual([]);
     expect(Object.keys(gateway.life.find('agent servers')?.getSnapshot().children ?? {})).toEqual(
       expect.arrayContaining([expect.stringMatching(/^(agent servers\/)?clerk\/own/)]),
     );

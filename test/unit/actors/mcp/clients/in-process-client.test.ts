@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UnknownServerError } from '../../../../../actors/base/errors/errors.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { Gateway } from '../../../../../actors/gateway/gateway.ts';
-import { InProcessClient, type ToolResult } from '../../../../../actors/mcp/clients/in-process-client.ts';
+import type { InProcessClient, ToolResult } from '../../../../../actors/mcp/clients/in-process-client.ts';
 import { loadConfig } from '../../../../../config/load-config.ts';
 
 const script = (name: string) => resolve(import.meta.dirname, '../../../../fixtures/servers', name);
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const loaded = await loadConfig(join(folder, 'gateway.yaml'), {});
   gateway = new Gateway({ ...loaded, state: 'none', log: silentLog, version: '0', environment: {} });
   await gateway.start();
-  client = new InProcessClient(gateway);
+  client = gateway.mcp.clients.inProcess;
 });
 
 afterAll(async () => {
@@ -78,7 +78,7 @@ test('a call that takes too long, or is not wanted any more, is over at once, an
   setTimeout(() => giving.abort(new Error('not wanted')), 20);
   await expect(given).rejects.toThrow('not wanted');
   await expect(client.callTool('wait', slow, { server: 'files', signal: giving.signal })).rejects.toThrow();
-  await expect.poll(() => gateway.router.counts.in_flight).toBe(0);
+  await expect.poll(() => gateway.mcp.clients.router.counts.in_flight).toBe(0);
   const { content } = await client.callTool('cancelled', {}, { server: 'files' });
   expect(JSON.stringify(content)).toMatch(/,/);
 });
@@ -162,12 +162,12 @@ test.each([
 });
 
 test('a call is counted and limited like that of any client, and shows its tool in the log', async () => {
-  const before = { ...gateway.router.counts };
+  const before = { ...gateway.mcp.clients.router.counts };
   await client.callTool('echo', {}, { server: 'files' });
   await expect(client.callTool('none', {}, { server: 'files' })).rejects.toThrow();
-  const { total, failed, in_flight } = gateway.router.counts;
+  const { total, failed, in_flight } = gateway.mcp.clients.router.counts;
   expect([total - before.total, failed - before.failed, in_flight]).toEqual([2, 1, 0]);
-  const server = gateway.server('files');
+  const server = gateway.mcp.servers.require('files');
   expect(server.places.held).toBe(0);
   const waiting = client.callTool('wait', { ms: 600_000 }, { server: 'files', timeoutMs: 200 });
   expect(server.places.held).toBe(1);

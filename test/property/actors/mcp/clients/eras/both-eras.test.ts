@@ -8,10 +8,10 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { silentLog } from '../../../../../../actors/base/errors/log.ts';
 import { Redactor } from '../../../../../../actors/base/errors/redact.ts';
-import type { Gateway } from '../../../../../../actors/gateway/gateway.ts';
 import { EraBridge } from '../../../../../../actors/mcp/clients/eras/era-bridge.ts';
 import { MessageRouter } from '../../../../../../actors/mcp/clients/message-router.ts';
 import type { Outlet, Stream } from '../../../../../../actors/mcp/clients/outlet.ts';
+import type { RouterHost } from '../../../../../../actors/mcp/clients/router-host.ts';
 import { Forwarder } from '../../../../../../actors/mcp/clients/routing/forwarder.ts';
 import { InFlightLimiter } from '../../../../../../actors/mcp/clients/routing/in-flight-limiter.ts';
 import type { ClientSession } from '../../../../../../actors/mcp/clients/sessions/session.ts';
@@ -171,9 +171,13 @@ class World {
       onEnd: (session) => managed.release(session),
     });
     const eraBridge = new EraBridge();
-    const gateway = {
-      server: () => managed,
-      servers: { all: () => [managed], get: () => managed },
+    const host = {
+      servers: {
+        all: () => [managed],
+        get: () => managed,
+        require: () => managed,
+        release: (owner: ClientSession) => managed.release(owner),
+      },
       sessions: this.sessions,
       eraBridge,
       forwarder: new Forwarder(new InFlightLimiter(1000), eraBridge),
@@ -182,9 +186,8 @@ class World {
       config: { limits: { in_flight: 1000 }, log_level: 'info', list_timeout_seconds: 5 },
       log: silentLog,
       serverInfo: { name: 'gateway', version: '1' },
-      release: (owner: ClientSession) => managed.release(owner),
     };
-    this.router = new MessageRouter(gateway as unknown as Gateway);
+    this.router = new MessageRouter(host as unknown as RouterHost);
     for (let i = 0; i < SESSIONS; i += 1) this.clients.push(new Client(`c${i}`));
   }
 

@@ -1,0 +1,88 @@
+// The clients of the gateway and their way to the servers: sessions, profiles, and the router that every front end uses.
+
+import { randomUUID } from 'node:crypto';
+import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
+import type { Log } from '../base/errors/log.ts';
+import type { Redactor } from '../base/errors/redact.ts';
+import { Aggregate } from './clients/aggregate/aggregate.ts';
+import { Discovery } from './clients/aggregate/discovery.ts';
+import { EraBridge } from './clients/eras/era-bridge.ts';
+import type { HandedOutStates } from './clients/eras/handed-out-states.ts';
+import { InProcessClient } from './clients/in-process-client.ts';
+import { MessageRouter } from './clients/message-router.ts';
+import type { View } from './clients/profiles/profile.ts';
+import { Profiles } from './clients/profiles/profiles.ts';
+import { Forwarder } from './clients/routing/forwarder.ts';
+import { InFlightLimiter } from './clients/routing/in-flight-limiter.ts';
+import { ToolSearch } from './clients/search/tool-search.ts';
+import { Sessions } from './clients/sessions/sessions.ts';
+import type { ServerRegistry } from './servers/server-registry.ts';
+
+/** What a node that others can reach adds to sessions and calls. */
+export interface ClusterReach {
+  readonly sealed: { newSessionId(): string };
+  readonly states: HandedOutStates;
+}
+
+export interface ClientSideOptions {
+  readonly config: GatewayConfig;
+  readonly log: Log;
+  readonly redactor: Redactor;
+  readonly version: string;
+  readonly servers: ServerRegistry;
+  /** Undefined without a cluster. */
+  readonly cluster: { readonly reach: ClusterReach | undefined } | undefined;
+}
+
+export class ClientSide {
+  readonly sessions: Sessions;
+  readonly profiles: Profiles;
+  /** All servers as one. */
+  readonly view: View;
+  readonly eraBridge = new EraBridge();
+  readonly router: MessageRouter;
+  /** Calls tools from within this process. */
+  readonly inProcess: InProcessClient;
+
+  constructor(options: ClientSideOptions) {
+    const { config, log, redactor, version, servers, cluster } = options;
+    const revision = () => servers.revision;
+    const aggregate = new Aggregate(() => servers.all(), revision);
+    const tagsOf = config.expose === 'search' ? (id: string) => servers.tagsOf(id) : undefined;
+    const search = tagsOf && new ToolSearch({ aggregate, tagsOf });
+    this.view = { aggregate, discovery: new Discovery(aggregate), search };
+    const profiles = new Profiles({ servers: () => servers.all(), revision, tagsOf });
+    this.profiles = profiles;
+    this.sessions = new Sessions({
+      maxSessions: config.limits.sessions,
+      idleMs: config.limits.session_idle_seconds * 1000,
+      log,
+      onEnd: (session) => servers.release(session),
+      profiles: () => profiles.all(),
+      newId: () => cluster?.reach?.sealed.newSessionId() ?? randomUUID(),
+    });
+    const { sessions, eraBridge } = this;
+    const inFlight = new InFlightLimiter(config.limits.in_flight, config.limits.body_bytes);
+    const forwarder = new Forwarder(inFlight, eraBridge);
+    const serverInfo = { name: 'actor-gateway', title: 'actor-gateway', version };
+    const server = (id: string) => servers.require(id);
+    this.router = new MessageRouter({
+      ...this.view,
+      ...{ servers, sessions, eraBridge, forwarder, config, log, redactor, serverInfo, cluster, server },
+      release: (client) => servers.release(client),
+    });
+    this.inProcess = new InProcessClient({ router: this.router, serverInfo, server });
+  }
+
+  /** Ends every wait for lists: clients receive those that are known. */
+  close(): void {
+    this.view.discovery.close();
+    this.profiles.close();
+  }
+
+  /** Ends every session and suspended call. */
+  end(): void {
+    this.eraBridge.suspended.close();
+    this.sessions.close();
+  }
+}

@@ -1,0 +1,119 @@
+// The MCP side of the gateway: its servers and their clients, by the catalog and the profiles in use.
+
+import type { Catalog } from '../../config/catalog/catalog-schema.ts';
+import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';
+import type { GatewayError } from '../base/errors/errors.ts';
+import type { StateFolder } from '../state/state-folder.ts';
+import { ClientSide, type ClientSideOptions } from './client-side.ts';
+import { loadToolFilters } from './clients/aggregate/tool-filter.ts';
+import { applyToClients } from './clients/profiles/profile-clients.ts';
+import { patternsOf } from './clients/profiles/profile-filter.ts';
+import type { ProfileDifference } from './clients/profiles/profiles.ts';
+import type { MakePlacedLink } from './links/make-link.ts';
+import { ServerSide, type ServerSideOptions } from './server-side.ts';
+import type { CatalogDifference } from './servers/catalog-servers.ts';
+import type { RecentLines } from './servers/lines/recent-lines.ts';
+import { ServerRegistry } from './servers/server-registry.ts';
+import type { SupervisedServers } from './servers/supervised-servers.ts';
+
+type MadeHere = 'registry' | 'sessions' | 'servers' | 'makePlaced' | 'maxMessageBytes' | 'cluster';
+
+export interface McpSideOptions
+  extends Omit<ServerSideOptions, MadeHere>,
+    Omit<ClientSideOptions, MadeHere | 'log' | 'redactor'> {
+  readonly catalog: Catalog;
+  readonly stateFolder: StateFolder;
+  readonly cluster: (ClientSideOptions['cluster'] & { readonly makePlaced: MakePlacedLink }) | undefined;
+}
+
+export class McpSide {
+  readonly servers = new ServerRegistry();
+  readonly clients: ClientSide;
+  /** Recent output of the servers, and what was logged about them. */
+  readonly lines: RecentLines;
+  readonly #serverSide: ServerSide;
+  readonly #options: McpSideOptions;
+  #profileEntries: ProfileEntries;
+
+  constructor(options: McpSideOptions) {
+    const { config, cluster } = options;
+    const { servers } = this;
+    this.#options = options;
+    this.#profileEntries = config.profiles;
+    this.lines = options.lines;
+    this.clients = new ClientSide({ ...options, servers });
+    this.#serverSide = new ServerSide({
+      ...options,
+      registry: servers,
+      sessions: this.clients.sessions,
+      makePlaced: cluster?.makePlaced,
+      maxMessageBytes: config.limits.message_bytes,
+    });
+  }
+
+  /** Servers of agents: in no list, at no address, and untouched by the catalog. */
+  get agentServers(): SupervisedServers {
+    return this.#serverSide.ofAgents;
+  }
+
+  /** Supervises the servers of the catalog. */
+  get catalogServers(): SupervisedServers {
+    return this.#serverSide.ofCatalog;
+  }
+
+  /** Makes the servers and profiles of the start. */
+  async boot(): Promise<void> {
+    await this.#apply(this.#options.catalog, this.#profileEntries);
+    this.#options.stateFolder.sweepLists();
+  }
+
+  /** Applies what differs in the catalog and the profiles. Untouched servers keep processes and sessions. */
+  async reload(
+    catalog: Catalog,
+    profiles: ProfileEntries = this.#profileEntries,
+  ): Promise<CatalogDifference> {
+    this.#profileEntries = profiles;
+    const applied = await this.#apply(catalog, profiles);
+    this.#serverSide.announce(applied.servers);
+    applyToClients(applied.profiles, { sessions: this.clients.sessions, servers: this.servers });
+    this.#options.stateFolder.sweepLists();
+    this.learn();
+    return applied.servers;
+  }
+
+  /** Begins to learn the lists of unknown servers, if the configuration says so. */
+  learn(): void {
+    if (this.#options.config.learn === 'at_start') this.clients.view.discovery.learn();
+  }
+
+  /** Writes what is known of the servers to the state folder. */
+  flush(): Promise<unknown> {
+    return this.#serverSide.flush();
+  }
+
+  drain(): Promise<void> {
+    return this.#serverSide.drain();
+  }
+
+  /** The last resort: kills every process at once. */
+  kill(): void {
+    this.#serverSide.kill();
+  }
+
+  /** Ends every call, waiting or sent, with the same error; the servers stay as they are. */
+  failCalls(error: GatewayError): void {
+    this.#serverSide.failCalls(error);
+  }
+
+  async #apply(
+    catalog: Catalog,
+    profiles: ProfileEntries,
+  ): Promise<{ readonly servers: CatalogDifference; readonly profiles: ProfileDifference }> {
+    const ofServers = Object.values(catalog.servers).map(({ tools }) => tools);
+    await loadToolFilters([...ofServers, ...Object.values(profiles).map(patternsOf)]);
+    const difference = this.#serverSide.apply(catalog);
+    const profileDifference = this.clients.profiles.apply(profiles, catalog);
+    await this.#serverSide.load(difference);
+    return { servers: difference, profiles: profileDifference };
+  }
+}
