@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { buildPage } from './build-page.mjs';
+import { joinedDeclarations } from './declarations.mjs';
 import { licencesOf } from './third-party.mjs';
 
 const root = resolve(import.meta.dirname, '..');
@@ -93,13 +94,11 @@ rmSync(schemas);
 // Type declarations for the library; an install without dev dependencies has no compiler and needs none.
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
 if (existsSync(tsc)) {
-  execFileSync(
-    process.execPath,
-    [tsc, '-p', join(root, 'tsconfig.types.json'), '--outDir', join(dist, 'types')],
-    {
-      stdio: 'inherit',
-    },
-  );
+  const types = join(dist, 'types');
+  const options = ['-p', join(root, 'tsconfig.types.json'), '--outDir', types];
+  execFileSync(process.execPath, [tsc, ...options], { stdio: 'inherit' });
+  writeFileSync(join(dist, 'core.d.ts'), joinedDeclarations(join(types, 'src', 'core.d.ts')));
+  rmSync(types, { recursive: true });
 }
 
 /**

@@ -16,7 +16,8 @@ import { readClientMessage } from '../../actors/mcp/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
 import { rawOf, whole } from '../../actors/mcp/jsonrpc/span.ts';
 import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
-import { coreOf, type Gateway } from './embedded-gateway.ts';
+import { coreOf } from './embedded-gateway.ts';
+import type { Gateway } from './gateway.ts';
 
 export interface GatewayTransportOptions {
   /** The id of the one server to talk to, its names without prefix; without it all of them, as at /mcp. */

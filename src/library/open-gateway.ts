@@ -5,7 +5,8 @@ import { Gateway as Core } from '../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { addOwnPrograms } from '../own-programs.ts';
 import { version } from '../version.ts';
-import { EmbeddedGateway, type Gateway } from './embedded-gateway.ts';
+import { EmbeddedGateway } from './embedded-gateway.ts';
+import type { Gateway } from './gateway.ts';
 
 export interface OpenGatewayOptions {
   /** Variables for `${VAR}` in the files. @default process.env */

@@ -1,7 +1,7 @@
 // A tool as its server lists it, as an agent needs it. Whatever a server says of its tools is what a stranger says.
 
 import type { ToolHints } from '../../../machines/agent-run/journal.ts';
-import type { Tool } from '../../mcp/clients/in-process-client.ts';
+import type { Tool } from '../../mcp/clients/tool-request.ts';
 import { JsonScanner } from '../../mcp/jsonrpc/json-scanner.ts';
 import { checkItem } from '../../mcp/servers/lists/item-check.ts';
 import { itemJson, readItem } from '../../mcp/servers/lists/lists.ts';

@@ -3,7 +3,7 @@
 // TAN1 (A8)  a result has at most MAX_BYTES, whatever a server gives, its refusal of a call too; what is cut is said, so that a model
 //           asks for less instead of taking a part for the whole.
 
-import type { ToolResult } from '../../mcp/clients/in-process-client.ts';
+import type { ToolResult } from '../../mcp/clients/tool-request.ts';
 import type { ToolAnswer } from './tool-box.ts';
 
 /** In UTF-8, with what is said of the cut. */

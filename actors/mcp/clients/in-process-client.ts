@@ -24,6 +24,7 @@ import type { ManagedServer } from '../servers/managed-server.ts';
 import type { MessageRouter, Origin } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
 import type { OwnCaller } from './routing/modern-router.ts';
+import type { Tool, ToolRequestOptions, ToolResult } from './tool-request.ts';
 
 /** The gateway, as far as this client needs it. */
 export interface InProcessHost {
@@ -31,14 +32,6 @@ export interface InProcessHost {
   readonly serverInfo: { readonly name: string; readonly version: string };
   /** Throws UnknownServerError. */
   server(id: string): ManagedServer;
-}
-
-export interface ToolRequestOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** @default 60000 */
-  readonly timeoutMs?: number | undefined;
-  /** W3C traceparent. */
-  readonly trace?: string | undefined;
 }
 
 export interface InProcessOptions extends ToolRequestOptions {
@@ -68,19 +61,6 @@ type Progress = Pick<InProcessCallOptions, 'onProgress' | 'onReport'>;
 type Running = ReturnType<MessageRouter['stateless']>;
 
 const KEY_MEMBER = 'actor-gateway/key';
-
-/** As the server gave it (`tools/list`). */
-export interface Tool {
-  readonly name: string;
-  readonly [member: string]: unknown;
-}
-
-/** As the server gave it (`tools/call`). */
-export interface ToolResult {
-  readonly content?: readonly unknown[];
-  readonly structuredContent?: unknown;
-  readonly isError?: boolean;
-}
 
 const TIMEOUT_MS = 60_000;
 /** A list that has no end after these is none. */

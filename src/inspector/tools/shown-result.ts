@@ -5,7 +5,7 @@
 
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import { redactedJson } from '../../../actors/base/errors/redacted-json.ts';
-import type { ToolResult } from '../../../actors/mcp/clients/in-process-client.ts';
+import type { ToolResult } from '../../../actors/mcp/clients/tool-request.ts';
 import type { ShownPart, ShownResult } from '../wire/tool-wire.ts';
 
 const MAX_PARTS = 100;

@@ -6,7 +6,8 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { McpSide } from '../../../actors/mcp/mcp-side.ts';
-import { coreOf, type Gateway } from '../../../src/library/embedded-gateway.ts';
+import { coreOf } from '../../../src/library/embedded-gateway.ts';
+import type { Gateway } from '../../../src/library/gateway.ts';
 import { GatewayTransport } from '../../../src/library/gateway-transport.ts';
 import { openGateway } from '../../../src/library/open-gateway.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
@@ -15,8 +16,8 @@ import { fault } from '../../fixtures/server/fault-servers.ts';
 
 let gateway: Gateway;
 let mcp: McpSide;
+const folder = temporaryFolder();
 beforeAll(async () => {
-  const folder = temporaryFolder();
   writeConfiguration(folder, {
     servers: { all: everythingOverStdio(), asker: { ...fault('asker'), isolation: 'session' } },
   });
@@ -125,4 +126,13 @@ test('a program calls a tool by itself, and is told what is wrong', async () => 
   expect(await gateway.call('all', 'refuse')).toMatchObject({ isError: true });
   const late = gateway.call('all', 'slow', { ms: 60_000 }, { timeoutMs: 100 });
   await expect(late).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
+});
+
+test('a program hears of a failure of the gateway, and the transport takes no other object', async () => {
+  const other = await openGateway(join(folder, 'gateway.yaml'));
+  const failed = new Promise((resolve) => other.whenFailed(resolve));
+  coreOf(other).life.fail('store', new Error('the disk is gone'));
+  expect(await failed).toMatchObject({ message: 'the disk is gone' });
+  const { call, tools, whenFailed, stop } = gateway;
+  expect(() => new GatewayTransport({ call, tools, whenFailed, stop })).toThrow('openGateway');
 });

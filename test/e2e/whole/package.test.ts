@@ -2,8 +2,17 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -101,6 +110,21 @@ test('installs no Playwright, and the browser server names the missing package',
   } finally {
     await client.close();
   }
+});
+
+test('has one file of type declarations, against which a program compiles in strict mode', async () => {
+  const declarations = readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' });
+  expect(declarations.filter((name) => name.endsWith('.d.ts'))).toEqual(['core.d.ts']);
+  for (const name of ['@modelcontextprotocol/sdk', '@types/node']) {
+    mkdirSync(join(app, 'node_modules', dirname(name)), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), join(app, 'node_modules', name));
+  }
+  copyFileSync(join(root, 'test/fixtures/consumer.mts'), join(app, 'consumer.mts'));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const flags = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022', '--types', 'node'];
+  const compile = [tsc, ...flags, '--module', 'nodenext', '--ignoreConfig', 'consumer.mts'];
+  const { stdout } = await run(process.execPath, compile, { cwd: app });
+  expect(stdout).toBe('');
 });
 
 test('is a library of the program that installed it, also with the files that init writes', async () => {

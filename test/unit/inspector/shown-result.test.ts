@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
-import type { ToolResult } from '../../../actors/mcp/clients/in-process-client.ts';
+import type { ToolResult } from '../../../actors/mcp/clients/tool-request.ts';
 import { shownResult } from '../../../src/inspector/tools/shown-result.ts';
 
 const SECRET = 'a-secret-word';
