@@ -1,57 +1,32 @@
-// One server of the catalog with everything that belongs to it: its parts, and how they hear of each other. It outlives
-// its actor: after a bug the supervisor spawns a new one, which binds itself here.
-//
-//   server-start.ts       how it comes to run            handle.ts   calls on their way in
-//   server-gate.ts        what runs while it is open     pool.ts     its connections
-//   connection-observer.ts    what becomes of those          eras.ts     which eras it speaks
+// One server of the catalog: its traffic (server-traffic.ts), and its life as its machine decides it (life/). It outlives its
+// actor: after a bug the supervisor spawns a new one, which binds itself here.
 
 import type { AnyActorLogic } from 'xstate';
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
-import type { ServerEvent, ServerState } from '../../../machines/server.ts';
+import type { ServerState } from '../../../machines/server.ts';
 import { Share } from '../../base/bounds/budget.ts';
 import { type GatewayError, StoppedError } from '../../base/errors/errors.ts';
 import type { StartTime } from '../../base/time/start-time.ts';
-import type { Envelope } from '../jsonrpc/envelope.ts';
-import type { Era } from '../jsonrpc/modern-meta.ts';
-import type { Link, LinkEvents } from '../links/link.ts';
 import type { ServerCache } from './cache/server-cache.ts';
-import { latestSessionVersion } from './cache/server-description.ts';
 import type { CallOwner } from './calls/call-owner.ts';
-import { ServerEras } from './eras/eras.ts';
-import { Handle } from './handle.ts';
+import type { ServerEras } from './eras/eras.ts';
+import type { Handle } from './handle.ts';
+import type { ServerDemand } from './life/server-demand.ts';
 import { type GateOptions, ServerGate, type ServerNotes } from './life/server-gate.ts';
-import { ServerLife, serverLogic } from './life/server-life.ts';
+import { type ServerActions, ServerLife, type StateListener, serverLogic } from './life/server-life.ts';
 import { ServerStart, type StartOptions } from './life/server-start.ts';
-import { ListNotices } from './lists/list-notices.ts';
-import type { ListKind } from './lists/lists.ts';
 import { requestable } from './notifications/server-request.ts';
 import type { LogLevel, Subscriptions } from './notifications/subscriptions.ts';
-import { UnsolicitedMessages } from './notifications/unsolicited-messages.ts';
-import { UpstreamSubscriptions } from './notifications/upstream-subscriptions.ts';
-import type { Introduction } from './pool/connection.ts';
-import { ConnectionObserver } from './pool/connection-observer.ts';
-import type { ConnectionSetupOptions } from './pool/connection-setup.ts';
-import { ConnectionUsage } from './pool/connection-usage.ts';
-import { Pool } from './pool/pool.ts';
+import type { UpstreamSubscriptions } from './notifications/upstream-subscriptions.ts';
+import type { Pool } from './pool/pool.ts';
 import { canTake } from './pool/pool-member.ts';
-import { TaskRecords } from './tasks/task-records.ts';
+import { ServerTraffic, type ServerTrafficOptions } from './server-traffic.ts';
+import type { TaskRecords } from './tasks/task-records.ts';
 
 export interface ManagedServerOptions
-  extends Pick<StartOptions, 'id' | 'entry' | 'wake' | 'isWatched'>,
-    Pick<GateOptions, 'log' | 'graceMs'>,
-    Partial<Pick<ConnectionSetupOptions, 'onErrorAnswer'>> {
-  readonly cache: ServerCache;
-  readonly clientInfo: { readonly name: string; readonly version: string };
-  /** The subscriptions of a predecessor, or empty ones. */
-  readonly subscriptions: Subscriptions;
-  /** Task records of a predecessor at the same url: remote tasks can still be running. */
-  readonly tasks?: TaskRecords | undefined;
-  makeLink(events: LinkEvents, era: Era): Link;
-  /** The server has sent a `notifications/message`, whoever hears of it. */
-  onLogMessage?(envelope: Envelope): void;
-  /** Lists may have changed: clients of this server alone are to be notified. */
-  announce(kinds: readonly ListKind[]): void;
-}
+  extends ServerTrafficOptions,
+    Pick<StartOptions, 'isWatched'>,
+    Pick<GateOptions, 'graceMs'> {}
 
 export class ManagedServer implements ServerNotes {
   readonly id: string;
@@ -76,117 +51,37 @@ export class ManagedServer implements ServerNotes {
   /** When the supervisor tries again, in epoch milliseconds. */
   nextRetryAt: number | undefined;
 
-  readonly #life: ServerLife;
+  readonly #life = new ServerLife();
+  readonly #demand: ServerDemand;
   readonly #start: ServerStart;
   readonly #upstreamSubscriptions: UpstreamSubscriptions;
+  readonly #actions: ServerActions;
 
   constructor(options: ManagedServerOptions) {
-    const { id, entry, cache, log, clientInfo, makeLink, graceMs, isWatched } = options;
-    const isShared = entry.isolation === 'shared';
-    const tasks = options.tasks ?? new TaskRecords(entry.runtime === 'stdio' ? 'process' : 'server');
-    const introduction: Introduction = {
-      protocolVersion: latestSessionVersion,
-      clientInfo,
-      capabilities: {},
-    };
-    const startTimeoutMs = entry.start_timeout_seconds * 1000;
-    const eras: ServerEras = new ServerEras({
-      server: id,
-      setting: entry.era,
-      cache,
-      introduction,
-      startTimeoutMs,
-      makeLink,
-      untilStartable: () => start.untilStartable(),
-      onVerdict: (spoken) => log.info({ server: id, ...spoken }, 'server was asked which eras it speaks'),
+    const { id, entry, log, cache, graceMs, isWatched } = options;
+    const life = this.#life;
+    const traffic = new ServerTraffic(options, life, this);
+    const { eras, handle, pool, demand, usage, upstreamSubscriptions, listNotices, observer } = traffic;
+    const own = { id, entry, log, life, notes: this };
+    const start = new ServerStart({
+      ...{ ...own, eras, handle, pool, demand, upstreamSubscriptions, isWatched },
+      wake: () => options.wake(),
     });
-    const upstreamSubscriptions: UpstreamSubscriptions = new UpstreamSubscriptions({
-      isShared,
-      cache,
-      pool: () => pool,
-      isAt: (owner, member) => usage.isAt(owner, member),
-      subscriptions: options.subscriptions,
-    });
-    const usage: ConnectionUsage = new ConnectionUsage({
-      server: id,
-      isShared,
-      eras,
-      tasks,
-      subscriptions: upstreamSubscriptions.subscriptions,
-      pool: () => pool,
-      handle: () => handle,
-    });
-    const pool: Pool = new Pool({
-      server: id,
-      isolation: entry.isolation,
-      max: entry.pool.max,
-      startTimeoutMs,
-      introduction,
-      makeLink,
-      forwardsRoots: entry.forward_roots,
-      isRemote: entry.runtime !== 'stdio',
-      command: entry.runtime === 'stdio' ? entry.command : undefined,
-      isNeededBySome: (member) => usage.isHeardBySome(member) || tasks.isActiveOn(member),
-      onHandshake: (member, leftMs) => observer.onHandshake(member, leftMs),
-      onOpen: () => observer.onOpen(),
-      onOpenFailed: (member, error) => observer.onOpenFailed(member, error),
-      onErrorAnswer: options.onErrorAnswer,
-      onLost: (error) => life.report({ type: 'pool.lost', error }),
-      onUndelivered: (call) => handle.retry(call),
-      onHeaderMismatch: (member, call) => observer.onHeaderMismatch(member, call),
-      onRequest: (member, envelope, call) => unsolicited.request(member, envelope, call),
-      onNotification: (member, envelope, call) => {
-        if (envelope.method === 'notifications/message') options.onLogMessage?.(envelope);
-        unsolicited.notification(member, envelope, call);
-      },
-      onNoise: (what) => log.debug({ server: id }, `server sent no message: ${what}`),
-      onMemberEnded: (member, error) => observer.onMemberEnded(member, error),
-    });
-    const handle: Handle = new Handle(id, entry, pool, {
-      onDemand: () => life.send({ type: 'demand' }),
-      onUsed: () => life.send({ type: 'used' }),
-      onWake: () => options.wake(),
-    });
-    const timeoutMs = entry.request_timeout_seconds * 1000;
-    const listNotices = new ListNotices({ cache, timeoutMs, isShared, announce: options.announce });
-    const unsolicited = new UnsolicitedMessages({
-      forwardsRoots: entry.forward_roots,
-      upstreamSubscriptions,
-      listNotices,
-      usage,
-      tasks,
-    });
-    const life: ServerLife = new ServerLife({
-      begin: () => start.begin(),
-      drain: () => gate.drain(),
-      kill: () => gate.kill(),
-      openGate: () => gate.open(),
-      closeGate: () => gate.close(),
-      refuse: (until) => gate.refuse(until),
-      isWanted: (isAfterCrash) => start.isWanted(isAfterCrash),
-      onFailure: (error) => observer.onFailure(error as GatewayError),
-      onState: (state, before) => gate.onState(state, before),
-    });
-    const parts = { id, entry, log, cache, eras, handle, pool, usage, upstreamSubscriptions, listNotices };
-    const hooks = { life, notes: this, report: (event: ServerEvent) => life.report(event) };
-    const start = new ServerStart({ ...parts, ...hooks, isWatched, wake: () => options.wake() });
-    const observer = new ConnectionObserver({ ...parts, ...hooks });
     const gate = new ServerGate({
-      ...parts,
-      ...hooks,
-      graceMs,
+      ...{ ...own, eras, handle, pool, usage, listNotices, graceMs },
       subscriberConnections: observer.subscriberConnections,
     });
     this.id = id;
     this.entry = entry;
     this.cache = cache;
     this.eras = eras;
-    this.tasks = tasks;
+    this.tasks = traffic.tasks;
     this.pool = pool;
     this.handle = handle;
-    this.#life = life;
+    this.#demand = demand;
     this.#start = start;
     this.#upstreamSubscriptions = upstreamSubscriptions;
+    this.#actions = { life, start, gate, observer };
   }
 
   get state(): ServerState {
@@ -213,8 +108,8 @@ export class ManagedServer implements ServerNotes {
    * waits, the first connection is `owner`'s. It is for the lists: the start goes on when `owner` leaves.
    */
   demand(owner?: CallOwner | undefined): void {
-    this.#start.isToLearn = true;
-    this.#start.demand(owner);
+    this.#demand.isToLearn = true;
+    this.#demand.start(owner);
   }
 
   get subscriptions(): Subscriptions {
@@ -270,7 +165,7 @@ export class ManagedServer implements ServerNotes {
 
   /** A client session has ended: its connection, subscriptions and log level are removed. */
   release(owner: CallOwner): void {
-    this.#start.forget(owner);
+    this.#demand.forget(owner);
     // A call that still waits for it would have a connection opened for nobody.
     this.handle.failWaiting((call) => call.owner === owner, new StoppedError('the client has left'));
     this.#upstreamSubscriptions.release(owner);
@@ -279,17 +174,17 @@ export class ManagedServer implements ServerNotes {
       this.pool.release(owner);
       this.#start.reconsider();
     };
-    const isLearning = this.#start.isToLearn && this.state === 'starting' && !this.cache.isLearnt;
+    const isLearning = this.#demand.isToLearn && this.state === 'starting' && !this.cache.isLearnt;
     if (isLearning) void this.#life.until((state) => state !== 'starting').then(letGo);
     else letGo();
   }
 
-  onState(listener: (state: ServerState) => void): () => void {
+  onState(listener: StateListener): () => void {
     return this.#life.onState(listener);
   }
 
   /** What this server's actor is spawned with, by its supervisor. */
   get actor(): { readonly logic: AnyActorLogic; readonly input: { readonly bearer: unknown } } {
-    return { logic: serverLogic, input: { bearer: this.#life } };
+    return { logic: serverLogic, input: { bearer: this.#actions } };
   }
 }

@@ -78,6 +78,9 @@ export class ServerFactory {
       audience.onLearned,
       new ListBudget(this.#listBudget),
     );
+    const messages = new LogMessages(redactor, (level, text) =>
+      lines.add({ server: id, level, from: 'message', text }),
+    );
     const server: ManagedServer = new ManagedServer({
       id,
       entry,
@@ -109,9 +112,6 @@ export class ServerFactory {
       isWatched: audience.isWatched,
       announce: audience.announce,
     });
-    const messages = new LogMessages(redactor, (level, text) =>
-      lines.add({ server: id, level, from: 'message', text }),
-    );
     const invalidTools = new InvalidTools(() => server, log);
     return server;
   }

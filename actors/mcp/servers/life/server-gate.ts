@@ -5,7 +5,7 @@
 // SG2 (A5)   after `kill` no connection and no probe is left.
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
-import type { ServerEvent, ServerState } from '../../../../machines/server.ts';
+import type { ServerState } from '../../../../machines/server.ts';
 import { ConnectionLostError, type GatewayError, StoppedError } from '../../../base/errors/errors.ts';
 import type { Log } from '../../../base/errors/log.ts';
 import { StartTime } from '../../../base/time/start-time.ts';
@@ -16,6 +16,7 @@ import type { ConnectionUsage } from '../pool/connection-usage.ts';
 import type { Pool } from '../pool/pool.ts';
 import type { PoolMember } from '../pool/pool-member.ts';
 import type { SubscriberConnections } from '../pool/subscriber-connections.ts';
+import type { ServerLife } from './server-life.ts';
 import { ServerTimers } from './server-timers.ts';
 
 /** What the managed server notes of its starts and ends. */
@@ -39,8 +40,7 @@ export interface GateOptions {
   readonly notes: ServerNotes;
   /** How long calls in flight may still take when the server is stopped, in milliseconds. */
   graceMs(): number;
-  /** Sends an event to the machine. */
-  report(event: ServerEvent): void;
+  readonly life: ServerLife;
 }
 
 export class ServerGate {
@@ -48,7 +48,7 @@ export class ServerGate {
   readonly #timers: ServerTimers;
 
   constructor(options: GateOptions) {
-    const { id, entry, handle, pool, usage, report } = options;
+    const { id, entry, handle, pool, usage, life } = options;
     this.#options = options;
     this.#timers = new ServerTimers({
       server: id,
@@ -61,9 +61,10 @@ export class ServerGate {
       onIdleMember: (member) => this.#onIdleMember(member),
       onQuiet: (span) => {
         handle.isIdle = span === 'half';
-        report({ type: 'quiet', span });
+        life.report({ type: 'quiet', span });
       },
     });
+    life.onState((state, before) => this.#onState(state, before));
   }
 
   open(): void {
@@ -105,7 +106,7 @@ export class ServerGate {
     handle.refuse(until, notes.lastError?.message ?? 'unknown reason');
   }
 
-  onState(state: ServerState, before: ServerState): void {
+  #onState(state: ServerState, before: ServerState): void {
     const { id, handle, log, notes } = this.#options;
     log.info({ server: id, from: before, state }, 'server state');
     if (before !== 'failed') return;

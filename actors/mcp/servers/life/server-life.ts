@@ -1,5 +1,5 @@
-// The life of a managed server: binds whichever actor runs its machine right now, carries out what that machine
-// decides, and tells everybody who waits for a state. It outlives the actor: after a bug the supervisor spawns a new
+// The life of a managed server: binds whichever actor runs its machine right now, and notifies the listeners of its state.
+// It outlives the actor: after a bug the supervisor spawns a new
 // one from the same logic, which binds itself here when it enters its first state.
 
 import { type ActorRefFrom, type AnyActorLogic, fromCallback, type Subscription } from 'xstate';
@@ -10,76 +10,74 @@ import {
   serverMachine,
   serverState,
 } from '../../../../machines/server.ts';
+import type { GatewayError } from '../../../base/errors/errors.ts';
 import { tell } from '../../../base/supervision/dead-letters.ts';
 import { guarded } from '../../../base/supervision/guarded.ts';
+import type { ConnectionObserver } from '../pool/connection-observer.ts';
+import type { ServerGate } from './server-gate.ts';
+import type { ServerStart } from './server-start.ts';
 
-/** Carries out the decisions of the machine. */
-export interface LifeHooks {
-  /** The pool actor has begun: open the first connection. */
-  begin(): void;
-  /** Let calls in flight end, then close every connection. */
-  drain(): Promise<void>;
-  /** The pool actor is over: nothing of its connections may be left (A5). */
-  kill(): void;
-  openGate(): void;
-  closeGate(): void;
-  /** Parked until `until`, in epoch milliseconds. */
-  refuse(until: number): void;
-  /** Whether a start is wanted by now; after a crash open streams count as well. */
-  isWanted(isAfterCrash: boolean): boolean;
-  onFailure(error: unknown): void;
-  onState(state: ServerState, before: ServerState): void;
+/** The parts of a server that carry out the decisions of its machine. */
+export interface ServerActions {
+  readonly life: ServerLife;
+  readonly start: Pick<ServerStart, 'begin' | 'isWanted'>;
+  readonly gate: Pick<ServerGate, 'open' | 'close' | 'drain' | 'kill' | 'refuse'>;
+  readonly observer: Pick<ConnectionObserver, 'onFailure'>;
 }
+
+/** `before` is the state that was left. */
+export type StateListener = (state: ServerState, before: ServerState) => void;
 
 type ServerActorRef = ActorRefFrom<typeof serverMachine>;
 
-/** The logic of every server's actor: a machine of its own would cost each server some 30 KB. Its bearer is a ServerLife. */
+/** The logic of every server's actor: a machine of its own would cost each server some 30 KB. Its bearer is ServerActions. */
 export const serverLogic: AnyActorLogic = guarded(
   serverMachine.provide({
     actors: {
       pool: fromCallback<{ type: 'drain' }, ServerInput>(({ input, sendBack, receive }) => {
-        const life = lifeOf(input);
-        receive(() => void life.hooks.drain().then(() => sendBack({ type: 'pool.drained' })));
-        return life.beginPool(sendBack);
+        const { life, start, gate } = actionsOf(input);
+        receive(() => void gate.drain().then(() => sendBack({ type: 'pool.drained' })));
+        const endReports = life.takeReports(sendBack);
+        start.begin();
+        return () => {
+          endReports();
+          // Nothing of the connections may be left (A5).
+          gate.kill();
+        };
       }),
     },
     actions: {
-      openGate: ({ context }) => lifeOf(context).hooks.openGate(),
+      openGate: ({ context }) => actionsOf(context).gate.open(),
       closeGate: ({ context, self }) => {
-        const life = lifeOf(context);
+        const { life, gate } = actionsOf(context);
         life.bind(self as ServerActorRef);
-        life.hooks.closeGate();
+        gate.close();
       },
-      refuse: ({ context }, { until }) => lifeOf(context).hooks.refuse(until),
+      refuse: ({ context }, { until }) => actionsOf(context).gate.refuse(until),
       askDemand: ({ context, self }, { isAfterCrash }) => {
         // Asked for later, so that whoever watches sees the state that was entered first.
         setImmediate(() => {
-          if (lifeOf(context).hooks.isWanted(isAfterCrash)) self.send({ type: 'demand' });
+          if (actionsOf(context).start.isWanted(isAfterCrash)) self.send({ type: 'demand' });
         });
       },
       reportFailure: ({ context }, { error, parent }) => {
-        lifeOf(context).hooks.onFailure(error);
+        actionsOf(context).observer.onFailure(error as GatewayError);
         parent?.send({ type: 'child.failed', key: context.key, generation: context.generation, error });
       },
     },
   }),
 );
 
-function lifeOf({ bearer }: ServerInput): ServerLife {
-  return bearer as ServerLife;
+function actionsOf({ bearer }: ServerInput): ServerActions {
+  return bearer as ServerActions;
 }
 
 export class ServerLife {
-  readonly hooks: LifeHooks;
-  readonly #listeners = new Set<(state: ServerState) => void>();
+  readonly #listeners = new Set<StateListener>();
   #ref: ServerActorRef | undefined;
   #subscription: Subscription | undefined;
   #state: ServerState = 'stopped';
   #report: ((event: ServerEvent) => void) | undefined;
-
-  constructor(hooks: LifeHooks) {
-    this.hooks = hooks;
-  }
 
   get state(): ServerState {
     return this.#state;
@@ -99,7 +97,7 @@ export class ServerLife {
     this.#report?.(event);
   }
 
-  onState(listener: (state: ServerState) => void): () => void {
+  onState(listener: StateListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -123,13 +121,11 @@ export class ServerLife {
     await done;
   }
 
-  /** The pool actor has begun, and hears of the connections by `report`; what is returned ends it. */
-  beginPool(report: (event: ServerEvent) => void): () => void {
+  /** The pool actor receives the reports of the connections from now on; what is returned ends that. */
+  takeReports(report: (event: ServerEvent) => void): () => void {
     this.#report = report;
-    this.hooks.begin();
     return () => {
       if (this.#report === report) this.#report = undefined;
-      this.hooks.kill();
     };
   }
 
@@ -149,7 +145,6 @@ export class ServerLife {
     const before = this.#state;
     if (state === before) return;
     this.#state = state;
-    this.hooks.onState(state, before);
-    for (const listener of [...this.#listeners]) listener(state);
+    for (const listener of [...this.#listeners]) listener(state, before);
   }
 }

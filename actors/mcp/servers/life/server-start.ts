@@ -1,5 +1,4 @@
-// Starts a server: who has asked for it, when it may start, and for whom its first connection is opened. Whether it
-// starts at all is decided by its machine (machines/server.ts).
+// Starts a server, and opens its first connection. Its machine decides whether it starts (machines/server.ts).
 //
 // SS1  the first connection is for whoever waits longest, else for whoever asked, else for nobody; never for one who has left.
 // SS2  nothing is opened before it is known which eras the server speaks.
@@ -8,12 +7,11 @@
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { ServerState } from '../../../../machines/server.ts';
 import { ConnectionLostError, StoppedError, UnavailableError } from '../../../base/errors/errors.ts';
-import { steadyNow } from '../../../base/time/steady-clock.ts';
-import type { CallOwner } from '../calls/call-owner.ts';
 import type { ServerEras } from '../eras/eras.ts';
 import type { Handle } from '../handle.ts';
 import type { UpstreamSubscriptions } from '../notifications/upstream-subscriptions.ts';
 import type { Pool } from '../pool/pool.ts';
+import type { ServerDemand } from './server-demand.ts';
 import type { ServerNotes } from './server-gate.ts';
 import type { ServerLife } from './server-life.ts';
 
@@ -25,6 +23,7 @@ export interface StartOptions {
   readonly pool: Pool;
   readonly upstreamSubscriptions: UpstreamSubscriptions;
   readonly life: ServerLife;
+  readonly demand: ServerDemand;
   readonly notes: Pick<ServerNotes, 'lastError'>;
   /** Asks the supervisor to start the actor whatever its backoff or park. */
   wake(): void;
@@ -34,10 +33,6 @@ export interface StartOptions {
 
 export class ServerStart {
   readonly #options: StartOptions;
-  /** Whose the first connection is where no call waits for it. */
-  #demandedBy: CallOwner | undefined;
-  /** The lists of the server are to be learnt, whoever has the first connection. */
-  isToLearn = false;
 
   constructor(options: StartOptions) {
     this.#options = options;
@@ -55,16 +50,6 @@ export class ServerStart {
     const state = await done;
     if (state === 'failed') throw notes.lastError ?? new ConnectionLostError(`server ${id} failed`);
     if (state !== 'running') throw new StoppedError(`server ${id} was stopped while it was starting`);
-  }
-
-  /** A start as a waiting call would ask for it. Where no call waits, the first connection is `owner`'s. */
-  demand(owner?: CallOwner | undefined): void {
-    const { entry, handle, life, wake } = this.#options;
-    if (!entry.enabled) return;
-    this.#demandedBy = owner;
-    const { until } = handle.breaker;
-    if (until === undefined) life.send({ type: 'demand' });
-    else if (until <= steadyNow()) wake();
   }
 
   /** Whether a start is wanted by now; after a crash open streams count as well. */
@@ -94,20 +79,6 @@ export class ServerStart {
     settled.catch((error: unknown) => life.report({ type: 'pool.lost', error }));
   }
 
-  /** Settles at once, or, for a server that has failed, when its backoff is over; then it is started. */
-  async untilStartable(): Promise<void> {
-    const { life } = this.#options;
-    if (life.state !== 'failed') return;
-    const left = life.until((state) => state !== 'failed');
-    this.demand();
-    await left;
-  }
-
-  /** `owner` is leaving: nothing is started for it any more. */
-  forget(owner: CallOwner): void {
-    if (this.#demandedBy === owner) this.#demandedBy = undefined;
-  }
-
   /** One has left, and its connection with it: a start that was for it alone goes on for the next, or not at all. */
   reconsider(): void {
     const { eras, handle, pool, life } = this.#options;
@@ -118,10 +89,10 @@ export class ServerStart {
   }
 
   #openFirst(): void {
-    const { eras, handle, pool } = this.#options;
+    const { eras, handle, pool, demand } = this.#options;
     const { next } = handle;
-    const owner = next?.owner ?? this.#demandedBy;
-    this.#demandedBy = undefined;
+    const demandedBy = demand.takeOwner();
+    const owner = next?.owner ?? demandedBy;
     pool.pick(owner, next?.era ?? eras.for(owner?.era ?? 'legacy') ?? 'legacy');
   }
 }

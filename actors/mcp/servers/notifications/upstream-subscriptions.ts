@@ -5,6 +5,7 @@
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { ServerCache } from '../cache/server-cache.ts';
 import type { CallOwner } from '../calls/call-owner.ts';
+import type { ConnectionUsage } from '../pool/connection-usage.ts';
 import type { Pool } from '../pool/pool.ts';
 import type { PoolMember } from '../pool/pool-member.ts';
 import type { LogLevel, Subscriptions } from './subscriptions.ts';
@@ -15,9 +16,8 @@ const REPLAY_TIMEOUT_MS = 5000;
 export interface UpstreamSubscriptionsOptions {
   readonly isShared: boolean;
   readonly cache: ServerCache;
-  readonly pool: () => Pool;
-  /** Whether `owner` is served by this very connection. */
-  readonly isAt: (owner: CallOwner, member: PoolMember) => boolean;
+  readonly pool: Pool;
+  readonly usage: Pick<ConnectionUsage, 'isAt'>;
   /** Those of a predecessor, or none yet. */
   readonly subscriptions: Subscriptions;
 }
@@ -41,7 +41,7 @@ export class UpstreamSubscriptions {
       this.#tellLevel(before);
       return;
     }
-    const member = this.#options.pool().memberOf(owner);
+    const member = this.#options.pool.memberOf(owner);
     if (member?.isOpen === true && this.#isLogging) this.#tell(member, 'logging/setLevel', { level });
   }
 
@@ -70,7 +70,7 @@ export class UpstreamSubscriptions {
       listen = new UpstreamListen(member.connection);
       this.#listens.set(member, listen);
     }
-    return listen.sync(this.subscriptions.uris((owner) => this.#options.isAt(owner, member)));
+    return listen.sync(this.subscriptions.uris((owner) => this.#options.usage.isAt(owner, member)));
   }
 
   /** Takes what concerns a listen of our own; false for any other notification. */
@@ -87,9 +87,9 @@ export class UpstreamSubscriptions {
   /** A shared connection is gone: those that are left may not have been told what it was. */
   lost({ owner, era }: PoolMember): void {
     if (owner !== undefined || era === 'modern') return;
-    for (const member of this.#options.pool().members) {
+    for (const member of this.#options.pool.members) {
       if (!member.isOpen || member.era !== era || member.owner !== undefined) continue;
-      for (const uri of this.subscriptions.uris((one) => this.#options.isAt(one, member)))
+      for (const uri of this.subscriptions.uris((one) => this.#options.usage.isAt(one, member)))
         this.#tell(member, 'resources/subscribe', { uri });
     }
   }
@@ -102,7 +102,7 @@ export class UpstreamSubscriptions {
       await Promise.race([this.#sync(member), after(timeoutMs)]);
       return;
     }
-    const isHere = (owner: CallOwner) => this.#options.isAt(owner, member);
+    const isHere = (owner: CallOwner) => this.#options.usage.isAt(owner, member);
     const replayed = this.subscriptions
       .uris(isHere)
       .map((uri) => connection.request('resources/subscribe', { uri }, timeoutMs));
@@ -123,7 +123,7 @@ export class UpstreamSubscriptions {
     this.#renewal ??= setImmediate(() => {
       this.#renewal = undefined;
       // One that is still being opened may be listening already; one that is not yet begins with what is wanted then.
-      for (const member of this.#options.pool().members)
+      for (const member of this.#options.pool.members)
         if (this.#listens.get(member)?.connection === member.connection) void this.#sync(member);
     });
   }
@@ -136,7 +136,7 @@ export class UpstreamSubscriptions {
   }
 
   #tellAll(method: string, params: Record<string, unknown>): void {
-    for (const member of this.#options.pool().members) {
+    for (const member of this.#options.pool.members) {
       if (member.isOpen && member.era === 'legacy' && member.owner === undefined)
         this.#tell(member, method, params);
     }

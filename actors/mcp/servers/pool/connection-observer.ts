@@ -6,7 +6,6 @@
 // OB1  who waits for a connection that cannot be had is told, and nobody else is (A6).
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
-import type { ServerEvent } from '../../../../machines/server.ts';
 import { type GatewayError, UpstreamProtocolError } from '../../../base/errors/errors.ts';
 import type { Log } from '../../../base/errors/log.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
@@ -15,6 +14,7 @@ import type { Call } from '../calls/call.ts';
 import type { ServerEras } from '../eras/eras.ts';
 import type { Handle } from '../handle.ts';
 import type { ServerNotes } from '../life/server-gate.ts';
+import type { ServerLife } from '../life/server-life.ts';
 import type { UpstreamSubscriptions } from '../notifications/upstream-subscriptions.ts';
 import type { ConnectionUsage } from './connection-usage.ts';
 import type { Pool } from './pool.ts';
@@ -32,8 +32,7 @@ export interface ConnectionObserverOptions {
   readonly usage: ConnectionUsage;
   readonly upstreamSubscriptions: UpstreamSubscriptions;
   readonly notes: Pick<ServerNotes, 'lastError'>;
-  /** Tells the machine. */
-  report(event: ServerEvent): void;
+  readonly life: Pick<ServerLife, 'report'>;
 }
 
 export class ConnectionObserver {
@@ -63,9 +62,9 @@ export class ConnectionObserver {
   }
 
   onOpen(): void {
-    const { handle, report } = this.#options;
+    const { handle, life } = this.#options;
     if (handle.isOpen) handle.drain();
-    else report({ type: 'pool.ready' });
+    else life.report({ type: 'pool.ready' });
     this.subscriberConnections.tend();
   }
 

@@ -16,8 +16,8 @@ export interface ConnectionUsageOptions {
   readonly eras: ServerEras;
   readonly subscriptions: Subscriptions;
   readonly tasks: TaskRecords;
-  readonly pool: () => Pool;
-  readonly handle: () => Handle;
+  readonly pool: Pool;
+  readonly handle: Handle;
 }
 
 export class ConnectionUsage {
@@ -30,19 +30,19 @@ export class ConnectionUsage {
   /** Whether `owner` is served by this very connection. */
   isAt(owner: CallOwner, member: PoolMember): boolean {
     const { eras, pool } = this.#options;
-    return eras.for(owner.era) === member.era && pool().placeOf(owner, member.era) === member.owner;
+    return eras.for(owner.era) === member.era && pool.placeOf(owner, member.era) === member.owner;
   }
 
   /** Whether `owner` hears, in this era, what a connection tells that many share. */
   hearsInCommon(owner: CallOwner, era: Era): boolean {
     const { eras, pool } = this.#options;
-    return eras.for(owner.era) === era && pool().placeOf(owner, era) === undefined;
+    return eras.for(owner.era) === era && pool.placeOf(owner, era) === undefined;
   }
 
   /** Whether somebody wants to hear in this era on a common connection, and there is none. */
   isUnheard(era: Era): boolean {
     const { pool, subscriptions } = this.#options;
-    for (const member of pool().members) if (member.owner === undefined && member.era === era) return false;
+    for (const member of pool.members) if (member.owner === undefined && member.era === era) return false;
     return subscriptions.some((owner) => this.hearsInCommon(owner, era));
   }
 
@@ -56,7 +56,7 @@ export class ConnectionUsage {
   isInUse(member: PoolMember): boolean {
     const { server, subscriptions, tasks, handle } = this.#options;
     const { isOpen, inFlight, owner } = member;
-    if (!isOpen || inFlight > 0 || handle().isAwaited(member) || tasks.isActiveOn(member)) return true;
+    if (!isOpen || inFlight > 0 || handle.isAwaited(member) || tasks.isActiveOn(member)) return true;
     if (owner === undefined) return this.isHeardBySome(member);
     if (!owner.hasOpenStream) return false;
     return owner.belongsTo(server) || subscriptions.has(owner);
@@ -65,7 +65,7 @@ export class ConnectionUsage {
   /** Whether the server must not become idle. */
   get isBusy(): boolean {
     const { pool, isShared, subscriptions } = this.#options;
-    for (const member of pool().members) if (this.isInUse(member)) return true;
+    for (const member of pool.members) if (this.isInUse(member)) return true;
     return isShared && !subscriptions.isEmpty;
   }
 }

@@ -1,0 +1,152 @@
+// The traffic of a managed server: its connections and the calls on them, the eras that it speaks, and what it sends by
+// itself. Each part receives the parts made before it; the events of the pool come back here, since a connection is opened
+// only after the constructor.
+
+import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
+import type { Log } from '../../base/errors/log.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Era } from '../jsonrpc/modern-meta.ts';
+import type { Link, LinkEvents } from '../links/link.ts';
+import type { ServerCache } from './cache/server-cache.ts';
+import { latestSessionVersion } from './cache/server-description.ts';
+import { ServerEras } from './eras/eras.ts';
+import { Handle } from './handle.ts';
+import { ServerDemand } from './life/server-demand.ts';
+import type { ServerNotes } from './life/server-gate.ts';
+import type { ServerLife } from './life/server-life.ts';
+import { ListNotices } from './lists/list-notices.ts';
+import type { ListKind } from './lists/lists.ts';
+import type { Subscriptions } from './notifications/subscriptions.ts';
+import { UnsolicitedMessages } from './notifications/unsolicited-messages.ts';
+import { UpstreamSubscriptions } from './notifications/upstream-subscriptions.ts';
+import type { Introduction } from './pool/connection.ts';
+import { ConnectionObserver } from './pool/connection-observer.ts';
+import type { ConnectionSetupOptions } from './pool/connection-setup.ts';
+import { ConnectionUsage } from './pool/connection-usage.ts';
+import { Pool, type PoolOptions } from './pool/pool.ts';
+import { TaskRecords } from './tasks/task-records.ts';
+
+export interface ServerTrafficOptions extends Partial<Pick<ConnectionSetupOptions, 'onErrorAnswer'>> {
+  readonly id: string;
+  readonly entry: ServerEntry;
+  readonly cache: ServerCache;
+  readonly log: Log;
+  readonly clientInfo: { readonly name: string; readonly version: string };
+  /** The subscriptions of a predecessor, or empty ones. */
+  readonly subscriptions: Subscriptions;
+  /** Task records of a predecessor at the same url: remote tasks can still be running. */
+  readonly tasks?: TaskRecords | undefined;
+  makeLink(events: LinkEvents, era: Era): Link;
+  /** Receives each `notifications/message` of the server. */
+  onLogMessage?(envelope: Envelope): void;
+  /** Lists may have changed: clients of this server alone are to be notified. */
+  announce(kinds: readonly ListKind[]): void;
+  /** Asks the supervisor to start the actor whatever its backoff or park. */
+  wake(): void;
+}
+
+type PoolEvents = Pick<
+  PoolOptions,
+  | 'isNeededBySome'
+  | 'onHandshake'
+  | 'onOpen'
+  | 'onOpenFailed'
+  | 'onErrorAnswer'
+  | 'onLost'
+  | 'onUndelivered'
+  | 'onHeaderMismatch'
+  | 'onRequest'
+  | 'onNotification'
+  | 'onNoise'
+  | 'onMemberEnded'
+>;
+
+export class ServerTraffic {
+  readonly pool: Pool;
+  readonly handle: Handle;
+  readonly demand: ServerDemand;
+  readonly eras: ServerEras;
+  readonly tasks: TaskRecords;
+  readonly usage: ConnectionUsage;
+  readonly upstreamSubscriptions: UpstreamSubscriptions;
+  readonly listNotices: ListNotices;
+  readonly observer: ConnectionObserver;
+  readonly #unsolicited: UnsolicitedMessages;
+
+  constructor(options: ServerTrafficOptions, life: ServerLife, notes: ServerNotes) {
+    const { id, entry, cache, log, makeLink, subscriptions } = options;
+    const isShared = entry.isolation === 'shared';
+    const isLocal = entry.runtime === 'stdio';
+    const wake = () => options.wake();
+    const introduction: Introduction = {
+      protocolVersion: latestSessionVersion,
+      clientInfo: options.clientInfo,
+      capabilities: {},
+    };
+    const probing = {
+      server: id,
+      startTimeoutMs: entry.start_timeout_seconds * 1000,
+      introduction,
+      makeLink,
+    };
+    this.tasks = options.tasks ?? new TaskRecords(isLocal ? 'process' : 'server');
+    this.pool = new Pool({
+      ...probing,
+      isolation: entry.isolation,
+      max: entry.pool.max,
+      forwardsRoots: entry.forward_roots,
+      isRemote: !isLocal,
+      command: isLocal ? entry.command : undefined,
+      ...this.#poolEvents(options, life),
+    });
+    this.handle = new Handle(id, entry, this.pool, {
+      onDemand: () => life.send({ type: 'demand' }),
+      onUsed: () => life.send({ type: 'used' }),
+      onWake: wake,
+    });
+    const { pool, handle, tasks } = this;
+    const demand = new ServerDemand({ entry, handle, life, wake });
+    this.demand = demand;
+    this.eras = new ServerEras({
+      ...probing,
+      setting: entry.era,
+      cache,
+      untilStartable: () => demand.untilStartable(),
+      onVerdict: (spoken) => log.info({ server: id, ...spoken }, 'server was asked which eras it speaks'),
+    });
+    const { eras } = this;
+    const usage = new ConnectionUsage({ server: id, isShared, eras, tasks, subscriptions, pool, handle });
+    this.usage = usage;
+    this.upstreamSubscriptions = new UpstreamSubscriptions({ isShared, cache, pool, usage, subscriptions });
+    const { upstreamSubscriptions } = this;
+    const timeoutMs = entry.request_timeout_seconds * 1000;
+    const announce = (kinds: readonly ListKind[]) => options.announce(kinds);
+    this.listNotices = new ListNotices({ cache, timeoutMs, isShared, announce });
+    this.#unsolicited = new UnsolicitedMessages({
+      ...{ upstreamSubscriptions, listNotices: this.listNotices, usage, tasks },
+      forwardsRoots: entry.forward_roots,
+    });
+    const parts = { cache, eras, handle, pool, usage, upstreamSubscriptions };
+    this.observer = new ConnectionObserver({ id, entry, log, ...parts, life, notes });
+  }
+
+  #poolEvents({ id, log, onErrorAnswer, ...options }: ServerTrafficOptions, life: ServerLife): PoolEvents {
+    return {
+      isNeededBySome: (member) => this.usage.isHeardBySome(member) || this.tasks.isActiveOn(member),
+      onHandshake: (member, leftMs) => this.observer.onHandshake(member, leftMs),
+      onOpen: () => this.observer.onOpen(),
+      onOpenFailed: (member, error) => this.observer.onOpenFailed(member, error),
+      onErrorAnswer,
+      onLost: (error) => life.report({ type: 'pool.lost', error }),
+      onUndelivered: (call) => this.handle.retry(call),
+      onHeaderMismatch: (member, call) => this.observer.onHeaderMismatch(member, call),
+      onRequest: (member, envelope, call) => this.#unsolicited.request(member, envelope, call),
+      onNotification: (member, envelope, call) => {
+        if (envelope.method === 'notifications/message') options.onLogMessage?.(envelope);
+        this.#unsolicited.notification(member, envelope, call);
+      },
+      onNoise: (what) => log.debug({ server: id }, `server sent no message: ${what}`),
+      onMemberEnded: (member, error) => this.observer.onMemberEnded(member, error),
+    };
+  }
+}
