@@ -1,7 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { atLength, demandingTests, endToEnd, testsApart, testsOnNodeHttp, turnOf } from './test/plan.ts';
+import {
+  atLength,
+  demandingTests,
+  endToEnd,
+  propertiesAtLength,
+  testsApart,
+  testsOnNodeHttp,
+  turnOf,
+} from './test/plan.ts';
 
 const report = process.env.ACTOR_GATEWAY_TEST_REPORT;
 /** `npm test` leaves out what takes long, which `npm run test:long` runs, with the tests of HTTP on the other filling. */
@@ -64,6 +72,7 @@ export default defineConfig({
                 env: { GATEWAY_HTTP: 'node' },
               },
             },
+            { extends: true as const, test: { name: 'properties', include: propertiesAtLength() } },
           ]
         : [
             { extends: true as const, test: { name: 'parts', include: apart } },

@@ -11,6 +11,7 @@ import {
   filesIn,
   hasBothFillings,
   onOneFilling,
+  propertiesAtLength,
   testsApart,
   testsIn,
   testsOnNodeHttp,
@@ -71,6 +72,10 @@ test('tests with browsers, or with several gateways and a database, run with not
     expect(demanding).toContain(endToEnd(name));
   expect(demanding.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   expect(demanding.length).toBeLessThan(testsIn('test/e2e').length / 3);
+});
+
+test('properties of which npm test makes few runs are in npm run test:long', () => {
+  expect(propertiesAtLength()).toContain(join('test', 'property', 'actors', 'store', 'store.test.ts'));
 });
 
 test('each package of test/real is used in a test', () => {

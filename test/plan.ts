@@ -297,8 +297,9 @@ export function filesIn(folder: string, isWanted: (name: string) => boolean): st
 export const testsIn = (folder: string) => filesIn(folder, (name) => name.endsWith('.test.ts'));
 export const endToEnd = (name: string) => join('test', 'e2e', `${name}.test.ts`);
 
-/** Whether a file runs on each filling by itself. */
-export const hasBothFillings = (file: string) => /\bfillings\.ts'/.test(textOf(file));
+/** Whether a file runs on both HTTP implementations by itself. */
+export const hasBothFillings = (file: string) =>
+  /\{[^}]*\bfillings\b[^}]*\} from '[^']*\/fillings\.ts'/.test(textOf(file));
 
 /** The end-to-end tests that run a second time, on node:http. */
 export function testsOnNodeHttp(): string[] {
@@ -330,6 +331,13 @@ function fixturesOf(file: string, found = new Set<string>()): Set<string> {
     fixturesOf(fixture, found);
   }
   return found;
+}
+
+/** Returns the tests whose properties make all their runs in `npm run test:long` only. */
+export function propertiesAtLength(): string[] {
+  return [...testsIn('test/unit'), ...testsIn('test/property')].filter((file) =>
+    /\bproperty-runs\.ts'/.test(textOf(file)),
+  );
 }
 
 /** Where a file stands among those that begin first; the others are equal. */

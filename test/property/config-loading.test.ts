@@ -10,6 +10,7 @@ import { credentialsIn } from '../../config/credentials/credential-values.ts';
 import { jsonSchemas } from '../../config/json-schema/json-schemas.ts';
 import type { Problem } from '../../config/reader/problem.ts';
 import { substitute } from '../../config/reader/substitute.ts';
+import { runs } from '../fixtures/property-runs.ts';
 import { ConfigFolder } from '../unit/config/config-folder.ts';
 
 const folder = new ConfigFolder();
@@ -161,7 +162,7 @@ describe('loading', () => {
         folder.write('gateway.yaml', `${gatewayHead}${gateway}`);
         for (const problem of (await folder.load({ A: 'b: [' })).problems) expectInside(problem);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -192,7 +193,7 @@ describe('loading', () => {
           if (loaded) expect(Object.keys(loaded.catalog.servers)).toHaveLength(Object.keys(servers).length);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -211,7 +212,7 @@ describe('loading', () => {
           expect(lines.length === 0, lines.join('\n')).toBe(Check(jsonSchemas.catalog, catalog));
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -248,7 +249,7 @@ describe('loading', () => {
           expect(loaded !== undefined).toBe(Check(jsonSchemas.gateway, gateway));
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });
@@ -325,7 +326,7 @@ describe('entryHash', () => {
         hashes.add(entryHash(Object.fromEntries(Object.entries(found).reverse()) as unknown as typeof found));
         expect(hashes.size).toBe(1);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 });

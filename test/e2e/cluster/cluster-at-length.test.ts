@@ -8,6 +8,7 @@ import { watchHolders } from '../../fixtures/cluster/holders.ts';
 import { expectNothingWrong, startLedger } from '../../fixtures/cluster/ledger.ts';
 import { startLoad } from '../../fixtures/cluster/senders.ts';
 import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
+import './nodes-stopped.ts';
 
 const LEASE_MS = 2_000;
 /** From the end of the lease of the one that was killed. */

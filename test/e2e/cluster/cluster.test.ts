@@ -2,7 +2,6 @@
 // the other has the machine: each is several processes under load.
 
 import './nodes-lost.ts';
-import './nodes-stopped.ts';
 import './nodes-cut-off.ts';
 import './rolling-restart.ts';
 import './database-lost.ts';

@@ -26,7 +26,7 @@ import {
   toolCall,
 } from '../../fixtures/clients/modern-client.ts';
 import { details, stats } from '../../fixtures/clients/raw-session.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 
 let remote: RemoteBothEras;
@@ -38,7 +38,7 @@ beforeAll(async () => {
 const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
 const codeOf = ({ status, json }: Answer) => [status, json?.error?.code, json?.id];
 
-describe.each(fillings)('a modern request over %s', (http) => {
+describe.each(fillingsInTurn)('a modern request over %s', (http) => {
   let gateway: GatewayProcess;
   let all: string;
   let own: string;
@@ -588,7 +588,7 @@ function raw(port: number, lines: readonly string[]): Promise<string> {
   });
 }
 
-describe.each(fillings)('bounds and ends over %s', (http) => {
+describe.each(fillingsInTurn)('bounds and ends over %s', (http) => {
   test('beyond limits.in_flight a request fails with the id of the request and Retry-After', async () => {
     const gateway = await startGateway({
       http,

@@ -15,7 +15,7 @@ import {
 import { crowd } from '../../fixtures/clients/crowd.ts';
 import { listenAsk, modernStream } from '../../fixtures/clients/modern-client.ts';
 import { http, RawSession } from '../../fixtures/clients/raw-session.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { fault, quick } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
@@ -47,7 +47,7 @@ async function begin(address: string, name: string, version = '1.0'): Promise<st
 const listOf = async (url: string, query = '') =>
   (await ask(`${url}/inspector/sessions${query}`)).json as SessionList;
 
-describe.each(fillings)('the sessions of the inspector on %s', (filling) => {
+describe.each(fillingsInTurn)('the sessions of the inspector on %s', (filling) => {
   test('are told by number with what they do, and nothing of what opens them', async () => {
     const { url } = await startGateway({
       http: filling,

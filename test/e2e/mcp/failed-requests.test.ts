@@ -7,7 +7,7 @@ import { errorOf } from '../../fixtures/clients/mcp-client.ts';
 import { modern, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { callOnce, RawSession, startServer } from '../../fixtures/clients/raw-session.ts';
 import { connectReal } from '../../fixtures/clients/real-clients.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { answerJson, idOf, LocalServer, methodOf, result } from '../../fixtures/remote/local-server.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
@@ -56,7 +56,7 @@ beforeAll(async () => {
 });
 afterAll(() => remote.close());
 
-describe.each(fillings)('over %s', (http) => {
+describe.each(fillingsInTurn)('over %s', (http) => {
   let gateway: GatewayProcess;
   beforeAll(async () => {
     gateway = await startGateway({

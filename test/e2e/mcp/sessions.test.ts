@@ -16,7 +16,7 @@ import {
   message,
   post,
 } from '../../fixtures/clients/api-client.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 
 const everything = {
@@ -30,7 +30,7 @@ const everything = {
 };
 const versions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
-describe.each(fillings)('sessions on %s', (http) => {
+describe.each(fillingsInTurn)('sessions on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
 
@@ -224,7 +224,7 @@ describe.each(fillings)('sessions on %s', (http) => {
   });
 });
 
-describe.each(fillings)('idle and many sessions on %s', (http) => {
+describe.each(fillingsInTurn)('idle and many sessions on %s', (http) => {
   test('an idle session is 404 after session_idle_seconds; one with an open stream or a call in flight is not (K2)', async () => {
     const gateway = await startGateway({
       http,

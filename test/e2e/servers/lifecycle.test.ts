@@ -20,7 +20,7 @@ import {
 } from '../../fixtures/clients/api-client.ts';
 import { RawClient } from '../../fixtures/clients/raw-http.ts';
 import { isAlive } from '../../fixtures/clients/raw-session.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import {
   type GatewayProcess,
   startGateway,
@@ -33,7 +33,7 @@ const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =
   answer.json.result.content[0]?.text;
 const inFlight = async ({ url }: GatewayProcess) => (await ask(`${url}/stats`)).json.requests.in_flight;
 
-describe.each(fillings)('the end on %s', (http) => {
+describe.each(fillingsInTurn)('the end on %s', (http) => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'at %s calls in flight end, new work is refused, streams end, the exit code is 0 (FR2)',
     async (signal) => {

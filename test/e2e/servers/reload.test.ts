@@ -17,13 +17,13 @@ import {
   post,
   rpc,
 } from '../../fixtures/clients/api-client.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 
 const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =>
   answer.json.result.content[0]?.text;
 
-describe.each(fillings)('a reload on %s', (http) => {
+describe.each(fillingsInTurn)('a reload on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
   const kept = apiServer({ env: { NAME: 'kept' } });

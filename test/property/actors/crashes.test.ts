@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Turn } from '../../../actors/store/store.ts';
 import { CRASH_LIMIT, pauseAfterCrashMs } from '../../../machines/crashes.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 import { type EngineStore, openEngineStore, storeFolder } from '../../fixtures/store/engine-store.ts';
 import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 
@@ -125,7 +126,7 @@ test('what ends the process is given up after a bounded number of times, and not
       expect(night.ends).toBeLessThanOrEqual(bound);
       expect(states).toEqual(kinds.map(({ killsAfterMs }) => (killsAfterMs === undefined ? 'done' : 'dead')));
     }),
-    { numRuns: 12 },
+    { numRuns: runs(12) },
   );
 });
 

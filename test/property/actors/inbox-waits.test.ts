@@ -9,6 +9,7 @@ import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { NewEvent } from '../../../actors/store/event.ts';
 import type { Store } from '../../../actors/store/store.ts';
 import { done, FakeWork, failed, newEvent, startInbox, until } from '../../fixtures/automation/inbox.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 import { type Tried, triedInMemory, triedOnEngine } from '../../fixtures/store/tried-store.ts';
 
 const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
@@ -170,13 +171,13 @@ const rowsLeft = async (store: Store) =>
 test('every run goes on from what it had kept, is woken once at each wait, and comes to its end', async () => {
   await fc.assert(
     fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(triedInMemory, list, happens)),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });
 
 test('and so it does on the embedded store', async () => {
   await fc.assert(
     fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(triedOnEngine, list, happens)),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
 });

@@ -8,6 +8,7 @@ import type { JournaledTool, JournalRow, ModelAnswerRow } from '../../../machine
 import { messagesOf } from '../../../machines/agent-run/messages.ts';
 import { type NextStep, nextStep, type RunSettings } from '../../../machines/agent-run/plan.ts';
 import { aTool, settings } from '../../fixtures/agents/journaled.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 
 const safe = { isReadOnly: true, isDestructive: false, isIdempotent: true };
 const tools: readonly JournaledTool[] = [
@@ -155,7 +156,7 @@ describe('the run of an agent', () => {
         expect(['end', 'fail']).toContain(last.do);
         expect(of(rows, 'answer').length).toBeLessThanOrEqual(used.max_iterations);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -168,7 +169,7 @@ describe('the run of an agent', () => {
           expect(JSON.stringify(nextStep(readBack, used, readAnswer))).toBe(JSON.stringify(next));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -186,7 +187,7 @@ describe('the run of an agent', () => {
         const results = of(rows, 'result').map(({ id }) => id);
         expect(new Set(results).size).toBe(results.length);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -203,7 +204,7 @@ describe('the run of an agent', () => {
           expect(count).toBeLessThanOrEqual(mayRepeat ? 4 : 10);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -226,7 +227,7 @@ describe('the run of an agent', () => {
           }
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -247,7 +248,7 @@ describe('the run of an agent', () => {
           .filter(({ input }) => ['[1]', '{"a":', 'null'].includes(input));
         for (const { id } of wrong) expect(made).not.toContain(id);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -268,7 +269,7 @@ describe('the run of an agent', () => {
             expect(of(before, 'answer').every(({ usage }) => usage.input !== undefined)).toBe(true);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -287,7 +288,7 @@ describe('the run of an agent', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

@@ -12,6 +12,7 @@ import type { NewEvent } from '../../../../actors/store/event.ts';
 import type { AppendOptions, Committed, Store, TurnResult } from '../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
 import { done, FakeWork, failed, newEvent, startInbox, until } from '../../../fixtures/automation/inbox.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 import { storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
@@ -235,7 +236,7 @@ async function expectOneEndEach({ way, events, places, faults }: Scenario, timeo
 test('every accepted event ends exactly once, in order, and no two of one key ever overlap (A4, DI1, DI2)', async () => {
   await fc.assert(
     fc.asyncProperty(scenario, async (each) => void (await expectOneEndEach(each))),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 
@@ -379,6 +380,6 @@ test('conversations whose handlers never end hold up no other, as long as there 
         expect(work.overlaps).toEqual([]);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });

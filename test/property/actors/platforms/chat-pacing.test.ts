@@ -6,6 +6,7 @@ import { DeliveryError } from '../../../../actors/events/outbox/delivery-error.t
 import type { Pacing } from '../../../../actors/events/outbox/pacing.ts';
 import { communityPacing } from '../../../../actors/platforms/communitychat/pacing.ts';
 import { teamPacing } from '../../../../actors/platforms/teamchat/pacing.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 
 const SECOND = 1_000;
 /** In any second. */
@@ -67,7 +68,7 @@ test.each([
           expect(mostIn(ofPlace.ms, times)).toBeLessThanOrEqual(ofPlace.most);
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   },
 );

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { CronInstants, lastInstants } from '../../../../actors/platforms/schedule/cron-instants.ts';
 import { zoneOffset } from '../../../../actors/platforms/schedule/zone-offset.ts';
 import { cronFault } from '../../../../config/resources/fields/cron.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 
 interface Parser {
   parseExpression(
@@ -79,7 +80,7 @@ test('without changes of the clocks they equal those of node-schedule (CI3)', ()
     fc.property(expression, start, (cron, from) => {
       expect(ours(cron, 'UTC', from, 5)).toEqual(byNodeSchedule(cron, from, 5));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -106,7 +107,7 @@ test('they are those of node-schedule where clocks change by an hour', () => {
       // It tells of an instant that two local times lead to twice.
       expect(lastInstants(new CronInstants(cron, tz), from, until, 10_000)).toEqual([...new Set(expected)]);
     }),
-    { numRuns: 20 },
+    { numRuns: runs(60) },
   );
 });
 
@@ -152,7 +153,7 @@ test('around a change of the clocks they are what the words about it say, in eve
       const expected = byTheWords(tz, change, minute, hour).filter((at) => at > from && at <= until);
       expect(lastInstants(instants, from, until, 10_000)).toEqual(expected);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -165,7 +166,7 @@ test('from wherever one begins, they are the same', () => {
       expect([...all].sort((a, b) => a - b)).toEqual(all);
       expect(new Set(all).size).toBe(all.length);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -190,6 +191,6 @@ test('the last of a span are the end of all of them', () => {
           expect(lastInstants(instants, from, from + span, max)).toEqual(all.slice(-max));
       },
     ),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });

@@ -9,6 +9,7 @@ import { scheduleAdapter } from '../../../../actors/platforms/schedule/adapter.t
 import type { Store } from '../../../../actors/store/store.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 
 /** How often the schedule looks at the clock; all that happens takes a multiple of it. */
@@ -151,5 +152,5 @@ async function run(steps: readonly { readonly what: 'pass' | 'set' | 'down'; rea
 }
 
 test('each instant comes when the clock comes to it, and once for each time that this was corrected at most', async () => {
-  await fc.assert(fc.asyncProperty(fc.array(arbStep, { maxLength: 10 }), run), { numRuns: 40 });
+  await fc.assert(fc.asyncProperty(fc.array(arbStep, { maxLength: 10 }), run), { numRuns: runs(40) });
 });

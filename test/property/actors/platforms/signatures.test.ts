@@ -14,6 +14,7 @@ import type { Webhook, WebhookReply } from '../../../../actors/platforms/webhook
 import { repoExamples } from '../../../fixtures/automation/repo-payloads.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger, httpTrigger, repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 
 const SECRET = 'a secret of the tests';
 const STANDARD = `whsec_${Buffer.from('twenty-four bytes of key').toString('base64')}`;
@@ -101,7 +102,7 @@ test('a repository host’s delivery', async () => {
         expect([200, 202]).toContain((await receive(headers, body)).status);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -128,7 +129,7 @@ test('a delivery of Standard Webhooks', async () => {
       if (!isSameSignature) expect(refused.status).toBe(401);
       expect([200, 202]).toContain((await receive(headers, body)).status);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -170,6 +171,6 @@ test('an interaction of a community chat', async () => {
       if (!isSame) expect(refused.status).toBe(401);
       expect((await receive(headers, body)).status).toBe(200);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openPostgresSource, openPostgresTarget } from '../../../../actors/store/postgres/moved-postgres.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import { openSqliteSource, openSqliteTarget } from '../../../../actors/store/sqlite/moved-sqlite.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { exported, imported } from '../../../fixtures/store/moved.ts';
 import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
@@ -66,7 +67,7 @@ test('a store that was moved goes on as after any other start, whatever was done
         rmSync(file, { force: true });
       }
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
   expect(moves).toBeGreaterThan(20);
 }, 240_000);
@@ -103,6 +104,6 @@ test('and so it goes on in a database that it was moved into', async () => {
         await store.close();
       }
     }),
-    { numRuns: 15 },
+    { numRuns: runs(15) },
   );
 }, 240_000);

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { StoredEvent } from '../../../../actors/store/event.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import type { Turn } from '../../../../actors/store/store.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
 import { eventOf, resultOf } from '../../../fixtures/store/store-conformance.ts';
 
@@ -104,6 +105,6 @@ test('nothing is lost, doubled or out of its order among three nodes that end, s
         await client.end();
       }
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
 }, 240_000);

@@ -4,6 +4,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, test } from 'vitest';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
 import { Model } from '../../../fixtures/store/store-model.ts';
 import { MAX_WAITING, timelessSteps, type World } from '../../../fixtures/store/store-steps.ts';
@@ -40,7 +41,7 @@ const property = fc.asyncProperty(
 );
 
 test('whatever is done to the store on PostgreSQL in whatever order, it is in the state the contract says', async () => {
-  await fc.assert(property, { numRuns: 15 });
+  await fc.assert(property, { numRuns: runs(15) });
 }, 240_000);
 
 test.each([

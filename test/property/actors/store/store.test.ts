@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'vitest';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { Model } from '../../../fixtures/store/store-model.ts';
 import {
@@ -53,15 +54,15 @@ async function tryEngine(rehearses: boolean, kinds: typeof exactSteps, numRuns: 
 }
 
 test('whatever is done to the engine in whatever order, it is in the state the contract says', async () => {
-  await tryEngine(false, exactSteps, 60);
+  await tryEngine(false, exactSteps, runs(60));
 });
 
 test('and so it is when each of its transactions has failed once before', async () => {
-  await tryEngine(true, exactSteps, 60);
+  await tryEngine(true, exactSteps, runs(60));
 });
 
 test('and with a clock that is set forward and back in between', async () => {
-  await tryEngine(true, clockSetSteps, 40);
+  await tryEngine(true, clockSetSteps, runs(40));
 });
 
 test('and so is the store in its worker', async () => {
@@ -84,6 +85,6 @@ test('and so is the store in its worker', async () => {
         remove(options.file);
       }
     }),
-    { numRuns: 15 },
+    { numRuns: runs(15) },
   );
 });

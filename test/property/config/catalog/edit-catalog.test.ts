@@ -10,6 +10,7 @@ import { SchemaReader } from '../../../../config/reader/schema-reader.ts';
 import { SecretValues } from '../../../../config/reader/secret-values.ts';
 import { SourceFile } from '../../../../config/reader/source-file.ts';
 import { parseYamlTree } from '../../../../config/reader/yaml-tree.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 
 /** A file in pieces; those of the servers are apart from what stands above them. */
 interface Written {
@@ -133,7 +134,7 @@ const flowFile: fc.Arbitrary<Written> = fc
   });
 
 const file = fc.oneof(blockFile, flowFile);
-const run = { numRuns: 150 };
+const run = { numRuns: runs(150) };
 
 const edited = (text: string, edit: CatalogEdit): string => {
   const after = editCatalog(text, edit);

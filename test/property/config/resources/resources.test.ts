@@ -8,6 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
 import type { Problem } from '../../../../config/reader/problem.ts';
 import { repoHostEventNames } from '../../../../config/resources/repository-hosts/repohost-events.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 import { ResourceFolder } from '../../../unit/config/resources/resource-folder.ts';
 
 const folder = new ResourceFolder();
@@ -164,7 +165,7 @@ describe('a trigger', () => {
         expect(triggers).toHaveLength(1);
         expect(Check(jsonSchemas.trigger, value)).toBe(true);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -185,7 +186,7 @@ describe('a trigger', () => {
         ).toBe(true);
         expect(Check(jsonSchemas.trigger, bad)).toBe(false);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });
@@ -259,7 +260,7 @@ describe('loading', () => {
           if (triggers.length === 0) expect(problems).not.toEqual([]);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

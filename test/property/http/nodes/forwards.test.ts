@@ -12,6 +12,7 @@ import { ExchangeContext } from '../../../../src/http/mcp/exchange-context.ts';
 import type { Asked } from '../../../../src/http/nodes/elsewhere.ts';
 import { Forwards, type ForwardsOptions } from '../../../../src/http/nodes/forwards.ts';
 import { Peer } from '../../../../src/http/nodes/peer.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 
 const IN_FLIGHT = 6;
 const STREAMS = 4;
@@ -289,6 +290,6 @@ test('each request that is passed on ends once, with what is true of it, and lea
       for (const name of NODES) cluster.ask(name, false);
       expect(cluster.exchanges.filter(isOpen)).toHaveLength(NODES.length);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

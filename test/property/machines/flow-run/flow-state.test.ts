@@ -7,6 +7,7 @@ import { FlowState } from '../../../../machines/flow-run/flow-state.ts';
 import type { FlowGraph, GraphNode, JoinStrategy } from '../../../../machines/flow-run/graph.ts';
 import { nodePath } from '../../../../machines/flow-run/node-path.ts';
 import type { FlowRow } from '../../../../machines/flow-run/rows.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 
 interface DrawnNode {
   readonly node: GraphNode;
@@ -181,6 +182,6 @@ it('FLW1 FLW2 FLW3 GS1 GS2 GS3 in whatever order, and however often the process 
         expect(entered.filter((each) => each === path).length).toBeLessThanOrEqual(pauses + 1);
       }
     }),
-    { numRuns: 80 },
+    { numRuns: runs(80) },
   );
 });

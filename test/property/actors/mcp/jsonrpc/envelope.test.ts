@@ -14,6 +14,7 @@ import {
 import { readClientMessage, readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { RpcFault } from '../../../../../actors/mcp/jsonrpc/rpc-fault.ts';
 import { holds, rawJson, rawOf, type Span, whole } from '../../../../../actors/mcp/jsonrpc/span.ts';
+import { runs } from '../../../../fixtures/property-runs.ts';
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 });
 const bareSpace = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 2 });
@@ -110,7 +111,7 @@ describe('the scanner', () => {
         expect(isAcceptedByModel(whole)).toBe(true);
         expect(isAccepted(whole)).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -159,7 +160,7 @@ describe('the scanner', () => {
         fc.pre(isWellFormed(broken));
         expect(isAccepted(broken)).toBe(isAcceptedByModel(broken));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -169,7 +170,7 @@ describe('the scanner', () => {
       fc.property(soup, (text) => {
         expect(isAccepted(text)).toBe(isAcceptedByModel(text));
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 
@@ -180,7 +181,7 @@ describe('the scanner', () => {
         for (const whole of [text, `[${text}]`, `{"a":${text}}`])
           expect(isAccepted(whole)).toBe(isAcceptedByModel(whole));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -190,7 +191,7 @@ describe('the scanner', () => {
         const bytes = Buffer.from(text);
         expect(textOf(bytes, 0, bytes.length)).toBe(JSON.parse(text));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });
@@ -286,7 +287,7 @@ describe('the envelope of a request', () => {
         expect(envelope.bytes.toString()).toBe(oneLine(text));
         expect(JSON.parse(envelope.bytes.toString())).toEqual(model);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -323,7 +324,7 @@ describe('the envelope of a request', () => {
           ).equals(bytes),
         ).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -362,7 +363,7 @@ describe('the envelope of a request', () => {
           expect(() => readClientMessage(Buffer.from(text))).toThrow(RpcFault);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -395,7 +396,7 @@ describe('the envelope of a request', () => {
         expect(envelope.parse(envelope.result)).toEqual(model.result);
         expect(envelope.method).toBe(model.method ?? '');
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });
@@ -440,6 +441,6 @@ test('a text is found in a message wherever that is cut', () => {
         expect(holds(bytes, word)).toBe(text.includes(word));
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

@@ -20,6 +20,7 @@ import {
 import { readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { ResultChange } from '../../../../../actors/mcp/jsonrpc/result-change.ts';
 import { rawJson, rawOf, whole } from '../../../../../actors/mcp/jsonrpc/span.ts';
+import { runs } from '../../../../fixtures/property-runs.ts';
 
 interface Member {
   readonly key: string;
@@ -124,7 +125,7 @@ describe('the members of an object', () => {
             membersOf(bytes, { start: 0, end: bytes.length }).find((member) => member.key === key)?.value,
           );
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -157,7 +158,7 @@ describe('the members of an object', () => {
         for (const { key, rawKey, gap, value: raw } of members)
           if (!Object.hasOwn(wanted, key)) expect(inside).toContain(`${rawKey}${gap}:${raw}`);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -235,7 +236,7 @@ describe('a request on its way into the other era', () => {
         const kept = modelOf(meta ?? []).filter(([key]) => !modernKeys.has(key));
         expect(entriesOf(after.bytes, metaSpan.start)).toEqual([...ownMeta, ...kept]);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -257,7 +258,7 @@ describe('a request on its way into the other era', () => {
         expect(left).toEqual(modelOf(meta ?? []).filter(([key]) => !modernKeys.has(key)));
         expect(() => parsed(back.bytes.toString())).not.toThrow();
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -271,7 +272,7 @@ describe('a request on its way into the other era', () => {
         for (const key of modernKeys) expect(Object.hasOwn(meta, key)).toBe(false);
         for (const key of Object.keys(more)) expect(Object.hasOwn(whole.params, key)).toBe(false);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });
@@ -310,7 +311,7 @@ describe('a result', () => {
         ]);
         expect(model.result._meta[metaKeys.serverInfo]).toEqual({ name: 's' });
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 

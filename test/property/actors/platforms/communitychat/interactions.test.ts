@@ -23,6 +23,7 @@ import { communityChatTrigger } from '../../../../fixtures/automation/triggers.t
 import { chatError } from '../../../../fixtures/community-platform/chat-error.ts';
 import { CommunityPlatform, type Fault } from '../../../../fixtures/community-platform/community-platform.ts';
 import { command } from '../../../../fixtures/community-platform/interactions.ts';
+import { runs } from '../../../../fixtures/property-runs.ts';
 
 const LASTS_MS = 900_000;
 const IN_TIME_MS = 3_000;
@@ -309,6 +310,6 @@ test('each interaction is acknowledged in time, and what is said of it stands on
     fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 30, size: 'max' }), (happenings) =>
       holds([{ do: 'ask' }, ...happenings]),
     ),
-    { numRuns: 20, examples: doubts.map((each): [Happening[]] => [[...each]]) },
+    { numRuns: runs(20), examples: doubts.map((each): [Happening[]] => [[...each]]) },
   );
 });

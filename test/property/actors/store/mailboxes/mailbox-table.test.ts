@@ -10,6 +10,7 @@ import {
 } from '../../../../../actors/store/mailboxes/mailbox-table.ts';
 import { neighbourhoodOf } from '../../../../../actors/store/neighbourhood.ts';
 import { mayBeginBeside } from '../../../../../machines/crashes.ts';
+import { runs } from '../../../../fixtures/property-runs.ts';
 
 interface Row {
   readonly key: string;
@@ -269,7 +270,7 @@ test('whatever is done to it and undone, it says of each mailbox when it is read
         checkDrained(table, model, prefix);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cronFault } from '../../../../../config/resources/fields/cron.ts';
+import { runs } from '../../../../fixtures/property-runs.ts';
 
 const ofNodeSchedule = createRequire(createRequire(import.meta.url).resolve('node-schedule'));
 const parser = ofNodeSchedule('cron-parser') as {
@@ -70,7 +71,7 @@ describe('the check of cron', () => {
       fc.property(expression, (text) => {
         expect(cronFault(text) === undefined, text).toBe(comes(text) !== undefined);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -82,7 +83,7 @@ describe('the check of cron', () => {
         expect(cronFault(text)).toMatch(/ is outside /);
         expect(comes(text), text).toBeUndefined();
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

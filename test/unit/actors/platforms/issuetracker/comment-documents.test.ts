@@ -9,6 +9,7 @@ import {
 } from '../../../../../actors/platforms/issuetracker/document/comment-documents.ts';
 import { plainText } from '../../../../../actors/platforms/issuetracker/document/nodes.ts';
 import { documentFaults } from '../../../../fixtures/issue-tracker/document-faults.ts';
+import { runs } from '../../../../fixtures/property-runs.ts';
 
 /** The only document of a text. */
 function contentOf(text: string): readonly unknown[] {
@@ -325,7 +326,7 @@ describe('whatever is written', () => {
           at = found + piece.length;
         }
       }),
-      { numRuns: 1_000, examples: [[['w0x', '|-|', '\n|-|-|\n', '*', '|-|', 'w0x']]] },
+      { numRuns: runs(1_000), examples: [[['w0x', '|-|', '\n|-|-|\n', '*', '|-|', 'w0x']]] },
     );
   });
 

@@ -15,6 +15,7 @@ import {
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
 import { SqliteConnection } from '../../../../../actors/store/sqlite/connection.ts';
 import { openSqliteSource, openSqliteTarget } from '../../../../../actors/store/sqlite/moved-sqlite.ts';
+import { runs } from '../../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { exported, imported } from '../../../../fixtures/store/moved.ts';
 import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
@@ -226,7 +227,7 @@ describe('a file that is not as an export has written it is refused, and nothing
           );
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
     await imported(fileTarget(file), bytes.toString());
   });

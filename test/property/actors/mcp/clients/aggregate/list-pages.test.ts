@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Aggregate } from '../../../../../../actors/mcp/clients/aggregate/aggregate.ts';
 import { RpcFault } from '../../../../../../actors/mcp/jsonrpc/rpc-fault.ts';
 import { everyListKind, type ListKind, listKinds } from '../../../../../../actors/mcp/servers/lists/lists.ts';
+import { runs } from '../../../../../fixtures/property-runs.ts';
 import { aggregateOf, ListedServer } from '../../../../../fixtures/server/listed-server.ts';
 
 interface Answer {
@@ -61,7 +62,7 @@ describe('a walk along the cursors', () => {
         expect(pages).toHaveLength(Math.max(1, Math.ceil(whole.items.length / most)));
         for (const { items } of pages.slice(0, -1)) expect(items).toHaveLength(most);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -136,7 +137,7 @@ describe('a walk along the cursors', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -23,6 +23,7 @@ import {
 } from '../../../../../../actors/mcp/servers/lists/lists.ts';
 import { withoutTaskSupport } from '../../../../../../actors/mcp/servers/lists/task-support.ts';
 import type { ManagedServer } from '../../../../../../actors/mcp/servers/managed-server.ts';
+import { runs } from '../../../../../fixtures/property-runs.ts';
 import { ListedServer } from '../../../../../fixtures/server/listed-server.ts';
 import { fullItems, mutated } from '../../../../../fixtures/server/mutated-items.ts';
 
@@ -106,7 +107,7 @@ test.each(everyListKind)('%s of a merged list are valid, and no valid one is los
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -121,7 +122,7 @@ test.each(everyListKind)('%s that a strict client accepts keep their bytes', (ki
         `{"${kind}":[${itemJson(withoutTaskSupport(read), name)}]}`,
       );
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

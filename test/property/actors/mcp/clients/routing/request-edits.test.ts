@@ -12,6 +12,7 @@ import { InFlightLimiter } from '../../../../../../actors/mcp/clients/routing/in
 import type { Era } from '../../../../../../actors/mcp/jsonrpc/modern-meta.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { rawJson, replacing } from '../../../../../../actors/mcp/jsonrpc/span.ts';
+import { runs } from '../../../../../fixtures/property-runs.ts';
 import { FakeManaged } from '../../../../../fixtures/server/fake-server.ts';
 
 const PREFIX = 'io.modelcontextprotocol/';
@@ -161,7 +162,7 @@ test.each(kinds.legacy.flatMap((client) => kinds.modern.map((server) => [client,
         const message = received(text, client, server, tool);
         expect(message).toEqual(byHand(text, client, server, tool, message.id));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   },
 );

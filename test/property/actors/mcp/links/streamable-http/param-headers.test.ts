@@ -8,6 +8,7 @@ import {
   hasInvalidAnnotations,
   paramHeaders,
 } from '../../../../../../actors/mcp/links/streamable-http/param-headers.ts';
+import { runs } from '../../../../../fixtures/property-runs.ts';
 
 /** As the specification has it for servers. */
 function decoded(value: string): string {
@@ -34,7 +35,7 @@ test('a value is legal header text that survives a reader of headers, and decode
       expect(header.trim()).toBe(header);
       expect(decoded(header)).toBe(value);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 
@@ -142,6 +143,6 @@ test('any schema and any arguments yield headers that HTTP allows, and never thr
         validateHeaderValue(header, value);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

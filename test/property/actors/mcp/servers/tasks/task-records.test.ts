@@ -11,6 +11,7 @@ import {
   MAX_RECORDS,
   TaskRecords,
 } from '../../../../../../actors/mcp/servers/tasks/task-records.ts';
+import { runs } from '../../../../../fixtures/property-runs.ts';
 
 const sessions = ['s1', 's2', 's3'].map((label) => ({ label }) as CallOwner);
 const owners = [...sessions, 'key:a', 'token:b'];
@@ -118,7 +119,7 @@ test.each(['process', 'server'] as const)(
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   },
 );
