@@ -208,8 +208,10 @@ export const atLength: readonly string[] = [
   'agents/answers-grow-in-every-chat',
   'automation/automation-killed',
   'automation/businessmessenger-killed',
+  'automation/forged-floods',
   'cli/first-hour',
   'cluster/cluster-at-length',
+  'eras/both-eras-crowd',
   'flows/flow-killed-at-rows',
   'mcp/abandoned-sessions',
   'servers/killed',
@@ -219,6 +221,7 @@ export const atLength: readonly string[] = [
   'whole/real-clients',
   'whole/real-servers',
   'whole/soak',
+  'whole/survivors',
 ];
 
 /** The slowest, which begin first: one of them that began last would run alone for a minute. */

@@ -15,7 +15,7 @@ import {
   JSON_TYPE,
   message,
 } from '../../fixtures/clients/api-client.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 
 const KEY = 'correct horse battery staple';
@@ -54,7 +54,7 @@ const with_ = (given: Ask | undefined, method: string, headers: Readonly<Record<
   headers: { ...given?.headers, ...headers },
 });
 
-describe.each(fillings)('a gateway with a key on %s', (http) => {
+describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
   let gateway: GatewayProcess;
 
   beforeAll(async () => {
@@ -142,7 +142,7 @@ describe.each(fillings)('a gateway with a key on %s', (http) => {
   });
 });
 
-describe.each(fillings)('a loopback gateway on %s', (http) => {
+describe.each(fillingsInTurn)('a loopback gateway on %s', (http) => {
   let gateway: GatewayProcess;
   const page = 'https://app.example.com';
 

@@ -13,7 +13,7 @@ import {
 } from '../../fixtures/automation/automation.ts';
 import { apiServer, call, post, rpc } from '../../fixtures/clients/api-client.ts';
 import { residentBytes } from '../../fixtures/clients/crowd.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 
 const MB = 1024 * 1024;
@@ -50,7 +50,7 @@ function beginBody(
   return sender;
 }
 
-test.each(fillings)(
+test.each(fillingsInTurn)(
   'half-sent bodies that nobody has signed hold little, and others get through (%s)',
   async (http) => {
     const program = await startAgent();
@@ -86,7 +86,7 @@ test.each(fillings)(
   60_000,
 );
 
-test.each(fillings)(
+test.each(fillingsInTurn)(
   'half-sent requests to a gateway without a key hold little, and others get through (%s)',
   async (http) => {
     const gateway = await startGateway({ http, servers: { api: apiServer() } });

@@ -15,7 +15,7 @@ import {
   rawPost,
 } from '../../fixtures/clients/api-client.ts';
 import { MIB, residentBytes } from '../../fixtures/clients/crowd.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 
 const sockets: Socket[] = [];
@@ -41,7 +41,7 @@ async function unread(port: number, body: string): Promise<{ socket: Socket; isC
 const said = (bytes: number, before = 1) =>
   message('tools/call', { name: 'talk', arguments: { before, bytes }, _meta: { progressToken: 't' } });
 
-describe.each(fillings)('on %s', (http) => {
+describe.each(fillingsInTurn)('on %s', (http) => {
   test('a message of 15 MB to forty clients that do not read is in memory once', async () => {
     const { url, port, pid } = await startGateway({ http, servers: { api: apiServer() } });
     const held = latch();

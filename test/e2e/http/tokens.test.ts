@@ -20,14 +20,14 @@ import {
   post,
   rpc,
 } from '../../fixtures/clients/api-client.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { KeyServer, type SigningKey, signingKey } from '../../fixtures/key-server.ts';
 
 const KEY = 'correct horse battery staple';
 const withKey = { 'x-api-key': KEY };
 
-describe.each(fillings)('a gateway that takes tokens, on %s', (http) => {
+describe.each(fillingsInTurn)('a gateway that takes tokens, on %s', (http) => {
   let provider: KeyServer;
   let key: SigningKey;
   let gateway: GatewayProcess;
@@ -143,7 +143,7 @@ describe.each(fillings)('a gateway that takes tokens, on %s', (http) => {
   });
 });
 
-test.each(fillings)(
+test.each(fillingsInTurn)(
   'while keys are asked for requests wait with their bodies, and others do not; where there are none it is said (%s)',
   async (http) => {
     const key = await signingKey('first');

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { crowd } from '../../fixtures/clients/crowd.ts';
 import { callOnce, RawSession, until } from '../../fixtures/clients/raw-session.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
+import { fillings } from '../../fixtures/gateway/fillings.ts';
 import {
   type GatewayProcess,
   startGateway,
@@ -30,7 +30,7 @@ interface Survivors {
   readonly collections: number;
 }
 
-it.each(fillingsInTurn)(
+it.each(fillings)(
   'a call leaves nothing behind that outlives the young generation, on %s',
   async (filling) => {
     const file = join(temporaryFolder(), 'survivors.json');
