@@ -1,8 +1,10 @@
 // A row of the table of approvals with what is read of its delivery, the same in both engines, and the approval that is made of it.
 // The numbers of states stand in files and tables: never change one, only add.
 
-import type { ApprovalState, StoredApproval } from './approval.ts';
+import type { ApprovalState, NewApproval, StoredApproval } from './approval.ts';
 import { DamagedRecordError } from './damaged-record.ts';
+import { storable } from './storable.ts';
+import { writtenEvents } from './written-events.ts';
 
 export const approvalStates = {
   pending: 0,
@@ -14,9 +16,31 @@ export const approvalStates = {
 
 const names = Object.keys(approvalStates) as readonly ApprovalState[];
 
-/** Of `approval JOIN delivery`. */
+const { pending, cancelled } = approvalStates;
+
+/** Columns of `approval JOIN delivery`. */
 export const approvalColumns = `approval.id, delivery.id, delivery.key, delivery.trigger, approval.state, asked, expires, decided,
   approval.body, decision`;
+
+export const oneApproval = `SELECT ${approvalColumns} FROM approval JOIN delivery ON delivery.seq = approval.seq WHERE approval.id = ?1`;
+
+/** Inserts an approval, or asks again for a cancelled one. */
+export const askApproval = `INSERT INTO approval (id, seq, state, asked, expires, body, on_cancel)
+  VALUES (?1, ?2, ${pending}, ?3, ?4, ?5, ?6)
+  ON CONFLICT (id) DO UPDATE SET state = excluded.state, asked = excluded.asked, expires = excluded.expires,
+    body = excluded.body, on_cancel = excluded.on_cancel, decided = NULL
+    WHERE approval.state = ${cancelled} AND approval.seq = excluded.seq`;
+
+export const decideApproval = `UPDATE approval SET state = ?2, decided = ?3, decision = ?4, on_cancel = NULL
+  WHERE id = ?1 AND state = ${pending}`;
+
+/** Returns the values of `askApproval`. */
+export function askedValues(seq: number, asked: NewApproval, now: number) {
+  const { id, body, expiresInMs, onCancel = [] } = asked;
+  const expires = expiresInMs === undefined ? null : now + Math.max(0, Math.ceil(expiresInMs));
+  const told = onCancel.length === 0 ? null : storable(writtenEvents(onCancel));
+  return [storable(id), seq, now, expires, storable(body), told];
+}
 
 export type ApprovalRow = readonly [
   id: string,

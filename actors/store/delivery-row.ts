@@ -1,7 +1,7 @@
 // A row of the table of deliveries, which both engines have with the same columns, and the delivery that is made of it.
 
-import type { Delivery, Failure } from './delivery.ts';
-import { stateOf } from './delivery-states.ts';
+import type { Delivery, DeliveryCounts, Failure } from './delivery.ts';
+import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
 import { INBOUND } from './event.ts';
 
 export const deliveryColumns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer,
@@ -9,6 +9,24 @@ export const deliveryColumns = `seq, id, key, trace, state, attempts, crashes, a
 
 /** What a filter may be about. */
 export const comparedColumns = 'seq, id, key, state, at, trigger';
+
+export const oneDelivery = `SELECT ${deliveryColumns} FROM delivery WHERE id = ?1`;
+
+export const bodyOfDelivery = 'SELECT meta, body FROM body WHERE seq = ?1';
+
+/** Numbers of deliveries by state code, for `countsOf`. */
+export const countStates = `SELECT state, count(*) FROM delivery WHERE state < ${firstSettled} GROUP BY state
+  UNION ALL SELECT ${stateCodes.dead}, count(*) FROM delivery WHERE state = ${stateCodes.dead}
+  UNION ALL SELECT ${stateCodes.waiting}, count(*) FROM delivery WHERE waits_for IS NOT NULL`;
+
+export function countsOf(rows: readonly (readonly [code: number, count: number])[]): DeliveryCounts {
+  const counts = { queued: 0, running: 0, retrying: 0, held: 0, waiting: 0, dead: 0 };
+  for (const [code, count] of rows) {
+    const state = stateOf(code);
+    if (state !== 'done' && state !== 'ignored') counts[state] = count;
+  }
+  return counts;
+}
 
 /** `Failures` is what the engine gives of a list. */
 export type DeliveryRow<Failures> = readonly [

@@ -3,26 +3,25 @@
 // One is pending from the commit that asks until the first decision, or until its event ends or begins anew (SQA1).
 
 import type { ApprovalFilter, NewApproval, NewDecision, StoredApproval } from '../approval.ts';
-import { type ApprovalRow, approvalColumns, approvalOf, approvalStates } from '../approval-row.ts';
-import { limitOfPart } from '../list-parts.ts';
+import {
+  type ApprovalRow,
+  approvalOf,
+  approvalStates,
+  askApproval,
+  askedValues,
+  decideApproval as decideText,
+  oneApproval,
+} from '../approval-row.ts';
+import { approvalsQuery, postgresText } from '../list-queries.ts';
 import { storable } from '../storable.ts';
-import { readEvents, writtenEvents } from '../written-events.ts';
+import { readEvents } from '../written-events.ts';
 import { statement, type Transaction } from './database.ts';
 
 const { pending, cancelled } = approvalStates;
 
-const table = 'approval JOIN delivery ON delivery.seq = approval.seq';
-
-const askOne = statement(
-  `INSERT INTO approval (id, seq, state, asked, expires, body, on_cancel) VALUES ($1, $2, ${pending}, $3, $4, $5, $6)
-   ON CONFLICT (id) DO UPDATE SET state = excluded.state, asked = excluded.asked, expires = excluded.expires,
-     body = excluded.body, on_cancel = excluded.on_cancel, decided = NULL
-     WHERE approval.state = ${cancelled} AND approval.seq = excluded.seq`,
-);
-const findOne = statement<ApprovalRow>(`SELECT ${approvalColumns} FROM ${table} WHERE approval.id = $1`);
-const decideOne = statement(
-  `UPDATE approval SET state = $2, decided = $3, decision = $4, on_cancel = NULL WHERE id = $1 AND state = ${pending}`,
-);
+const askOne = statement(postgresText(askApproval));
+const findOne = statement<ApprovalRow>(postgresText(oneApproval));
+const decideOne = statement(postgresText(decideText));
 const toldOfCancel = statement<readonly [string | null]>(
   `SELECT on_cancel FROM approval WHERE seq = ANY ($1) AND state = ${pending} ORDER BY asked, id FOR UPDATE`,
 );
@@ -31,11 +30,7 @@ const cancelAll = statement(
 );
 
 export async function ask(transaction: Transaction, seq: number, asked: NewApproval): Promise<void> {
-  const { id, body, expiresInMs, onCancel = [] } = asked;
-  const { now } = transaction;
-  const expires = expiresInMs === undefined ? null : now + Math.max(0, Math.ceil(expiresInMs));
-  const told = onCancel.length === 0 ? null : storable(writtenEvents(onCancel));
-  await transaction.run(askOne, [storable(id), seq, now, expires, storable(body), told]);
+  await transaction.run(askOne, askedValues(seq, asked, transaction.now));
 }
 
 /** Their events need none of them any more; what is to happen then is appended before the transaction ends. */
@@ -69,23 +64,8 @@ export async function decideApproval(
 
 export async function listApprovals(
   transaction: Transaction,
-  { states = [], run, before, limit }: ApprovalFilter,
+  filter: ApprovalFilter,
 ): Promise<readonly StoredApproval[]> {
-  const parts = ['true'];
-  const values: unknown[] = [];
-  const given = (value: unknown) => `$${values.push(value)}`;
-  if (states.length > 0)
-    parts.push(
-      `approval.state IN (${[...new Set(states)].map((state) => approvalStates[state]).join(', ')})`,
-    );
-  if (run !== undefined)
-    parts.push(`approval.seq = (SELECT seq FROM delivery WHERE id = ${given(storable(run))})`);
-  if (before !== undefined)
-    parts.push(`(asked, approval.id) < (${given(before.askedAt)}, ${given(storable(before.id))})`);
-  const most = limitOfPart({ limit });
-  const rows = await transaction.ask<ApprovalRow>(
-    `SELECT ${approvalColumns} FROM ${table} WHERE ${parts.join(' AND ')} ORDER BY asked DESC, approval.id DESC LIMIT ${most}`,
-    values,
-  );
+  const rows = await transaction.list<ApprovalRow>(approvalsQuery(filter));
   return rows.map(approvalOf);
 }

@@ -13,6 +13,7 @@ import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';
 import type { GatewayError } from '../../base/errors/errors.ts';
 import type { NewEvent } from '../event.ts';
+import { postgresText, type Query } from '../list-queries.ts';
 import { faultOf, isRepeatable } from './faults.ts';
 
 /** A statement that each connection prepares once. */
@@ -51,6 +52,8 @@ export interface Transaction extends Statements {
   isWakeDue: boolean;
   /** A statement whose text depends on what is asked; it is not prepared. */
   ask<Row extends readonly unknown[]>(text: string, values: readonly unknown[]): Promise<readonly Row[]>;
+  /** Returns the rows of a query of a list, which is not prepared. */
+  list<Row extends readonly unknown[]>(query: Query): Promise<readonly Row[]>;
   /** Gives how many rows it changed. */
   run(statement: Statement<readonly []>, values?: readonly unknown[]): Promise<number>;
   /** The statement is sent with the commit, behind all others. */
@@ -241,6 +244,10 @@ class OpenTransaction implements Transaction {
   async ask<Row extends readonly unknown[]>(text: string, values: readonly unknown[]) {
     const { rows } = await this.#open.query({ text, values: [...values], rowMode: 'array' });
     return rows as unknown as Row[];
+  }
+
+  list<Row extends readonly unknown[]>({ text, values }: Query) {
+    return this.ask<Row>(postgresText(text), values);
   }
 
   async run({ name, text }: Statement<readonly []>, values: readonly unknown[] = []): Promise<number> {

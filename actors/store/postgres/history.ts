@@ -6,14 +6,21 @@
 // Only what has ended, longer ago than the retention, is removed; its id may come again after that.
 
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from '../delivery.ts';
-import { comparedColumns, type DeliveryRow, deliveryColumns, deliveryOf } from '../delivery-row.ts';
-import { firstSettled, stateCodes, stateOf } from '../delivery-states.ts';
+import {
+  bodyOfDelivery,
+  countStates,
+  countsOf,
+  type DeliveryRow,
+  deliveryColumns,
+  deliveryOf,
+  oneDelivery,
+} from '../delivery-row.ts';
+import { firstSettled, stateOf } from '../delivery-states.ts';
 import type { SweptPart } from '../ledger.ts';
-import { LOOKED_AT, limitOfPart } from '../list-parts.ts';
+import { deliveriesPart, type EndRow, nextPart, postgresText } from '../list-queries.ts';
 import { storable } from '../storable.ts';
 import type { Standing } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
-import { newestOf, sourceOf } from './newest-records.ts';
 
 /** Records looked at for one part of a sweep. */
 const SWEPT_AT_ONCE = 500;
@@ -23,19 +30,13 @@ type Row = DeliveryRow<readonly Failure[]>;
 const bySeqs = statement<Row>(
   `SELECT ${deliveryColumns} FROM delivery WHERE seq = ANY ($1) ORDER BY seq DESC`,
 );
-const byId = statement<Row>(`SELECT ${deliveryColumns} FROM delivery WHERE id = $1`);
+const byId = statement<Row>(postgresText(oneDelivery));
 const standings = statement<readonly [id: string, state: number, attempts: number, steps: number]>(
   `SELECT id, state, attempts, coalesce((SELECT max(n) FROM step WHERE step.seq = delivery.seq), 0)
    FROM delivery WHERE id = ANY ($1)`,
 );
-const bodyOf = statement<readonly [meta: string, body: Uint8Array]>(
-  'SELECT meta, body FROM body WHERE seq = $1',
-);
-const countAll = statement<readonly [state: number, count: number]>(
-  `SELECT state, count(*) FROM delivery WHERE state < ${firstSettled} GROUP BY state
-   UNION ALL SELECT ${stateCodes.dead}, count(*) FROM delivery WHERE state = ${stateCodes.dead}
-   UNION ALL SELECT ${stateCodes.waiting}, count(*) FROM delivery WHERE waits_for IS NOT NULL`,
-);
+const bodyOf = statement<readonly [meta: string, body: Uint8Array]>(postgresText(bodyOfDelivery));
+const countAll = statement<readonly [state: number, count: number]>(countStates);
 const countUnfinished = statement<readonly [number]>(
   `SELECT (SELECT count(*) FROM delivery WHERE state < ${firstSettled})
      + (SELECT count(*) FROM delivery WHERE waits_for IS NOT NULL)`,
@@ -48,27 +49,12 @@ const removals = ['delivery', 'body', 'progress', 'run', 'step', 'approval'].map
 );
 
 export async function deliveryPage(transaction: Transaction, filter: DeliveryFilter): Promise<DeliveryPage> {
-  const { states = [], beforeSeq } = filter;
-  const limit = limitOfPart(filter);
-  const values: unknown[] = [beforeSeq ?? Number.MAX_SAFE_INTEGER];
-  const source = sourceOf(states) ?? 'delivery WHERE true';
-  // The inner part bounds what is looked at; within it everything may be compared.
-  const where = conditions(filter, values);
-  const rows = await transaction.ask<Row>(
-    `SELECT ${deliveryColumns} FROM delivery WHERE seq IN (SELECT seq FROM (${newestOf(comparedColumns, source, '$1')}) AS looked
-       WHERE ${where} ORDER BY seq DESC LIMIT ${limit}) ORDER BY seq DESC`,
-    values,
-  );
+  const part = deliveriesPart(filter);
+  const rows = await transaction.list<Row>(part.rows);
   const deliveries = rows.map(delivered);
-  if (rows.length === limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
-  const [end] = await transaction.ask<readonly [number | null, number, number | null]>(
-    `SELECT min(seq), count(*), max(at) FROM (${newestOf('seq, at', source, '$1')}) AS looked`,
-    values.slice(0, 1),
-  );
-  if (end === undefined) return { deliveries, beforeSeq: undefined };
-  const [oldestSeq, count, newestAt] = end;
-  const isEnd = count < LOOKED_AT || (newestAt ?? 0) < (filter.since ?? 0);
-  return { deliveries, beforeSeq: isEnd ? undefined : (oldestSeq ?? undefined) };
+  if (rows.length === part.limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
+  const [end] = await transaction.list<EndRow>(part.end);
+  return { deliveries, beforeSeq: nextPart(part, end) };
 }
 
 /** Of those that are known. */
@@ -101,13 +87,8 @@ export async function deliveriesOf(
   return (await transaction.rows(bySeqs, [seqs])).map(delivered);
 }
 
-export async function countStates(transaction: Transaction): Promise<DeliveryCounts> {
-  const counts = { queued: 0, running: 0, retrying: 0, held: 0, waiting: 0, dead: 0 };
-  for (const [code, count] of await transaction.rows(countAll)) {
-    const state = stateOf(code);
-    if (state !== 'done' && state !== 'ignored') counts[state] = count;
-  }
-  return counts;
+export async function stateCounts(transaction: Transaction): Promise<DeliveryCounts> {
+  return countsOf(await transaction.rows(countAll));
 }
 
 /** How many wait, for whatever, or run. */
@@ -128,19 +109,6 @@ export async function sweepDeliveries(
   if (over.length > 0) for (const removal of removals) await transaction.run(removal, [over]);
   const isEnd = end !== -1 || rows.length < SWEPT_AT_ONCE;
   return { removed: over.length, afterSeq: isEnd ? undefined : rows.at(-1)?.[0] };
-}
-
-function conditions(filter: DeliveryFilter, values: unknown[]): string {
-  const parts = ['true'];
-  const given = (value: unknown) => `$${values.push(value)}`;
-  const { states, trigger, idPrefix, keyPrefix, since } = filter;
-  if (states !== undefined && states.length > 0)
-    parts.push(`state IN (${states.map((state) => stateCodes[state]).join(', ')})`);
-  if (trigger !== undefined) parts.push(`trigger = ${given(storable(trigger))}`);
-  if (idPrefix !== undefined) parts.push(`starts_with(id, ${given(storable(idPrefix))})`);
-  if (keyPrefix !== undefined) parts.push(`starts_with(key, ${given(storable(keyPrefix))})`);
-  if (since !== undefined) parts.push(`at >= ${given(since)}`);
-  return parts.join(' AND ');
 }
 
 const delivered = (row: Row): Delivery => deliveryOf(row, (failures) => failures);

@@ -6,7 +6,7 @@ import { gatherDeliveries, gatherRuns } from '../list-parts.ts';
 import type { RunFilter, RunPage } from '../run.ts';
 import type { Store } from '../store.ts';
 import { findApproval, listApprovals } from './approvals.ts';
-import { countStates, deliveryPage, findDelivery, standingsOf } from './history.ts';
+import { deliveryPage, findDelivery, standingsOf, stateCounts } from './history.ts';
 import { holders, withReceipt } from './operations.ts';
 import { findRun, runPage, stepsAfter } from './runs.ts';
 import * as shelves from './shelves.ts';
@@ -98,7 +98,7 @@ export class PostgresRecords implements Pick<Store, Reading> {
   }
 
   counts() {
-    return this.transactions.run(countStates);
+    return this.transactions.run(stateCounts);
   }
 
   readonly #part = (filter: DeliveryFilter) =>

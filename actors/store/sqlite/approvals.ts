@@ -3,14 +3,23 @@
 // SQA1  one is pending from the commit that asks until the first decision, or until its event ends or begins anew. Of those that
 //       a run that goes on had asked before its end it asks again: they are pending once more.
 
-import type { ApprovalFilter, ApprovalState, Decided, NewApproval, StoredApproval } from '../approval.ts';
-import { type ApprovalRow, approvalColumns, approvalOf, approvalStates } from '../approval-row.ts';
+import type { ApprovalFilter, Decided, NewApproval, StoredApproval } from '../approval.ts';
+import {
+  type ApprovalRow,
+  approvalOf,
+  approvalStates,
+  askApproval,
+  askedValues,
+  decideApproval,
+  oneApproval,
+} from '../approval-row.ts';
 import { DamagedRecordError } from '../damaged-record.ts';
 import type { NewEvent } from '../event.ts';
 import { limitOfPart } from '../list-parts.ts';
+import { approvalsQuery } from '../list-queries.ts';
 import { storable } from '../storable.ts';
-import { readEvents, writtenEvents } from '../written-events.ts';
-import type { SqliteConnection, SqlValue, Statement } from './connection.ts';
+import { readEvents } from '../written-events.ts';
+import type { SqliteConnection, Statement } from './connection.ts';
 
 export class SqliteApprovals {
   readonly #connection: SqliteConnection;
@@ -25,19 +34,9 @@ export class SqliteApprovals {
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
-    this.#ask = connection.prepare(
-      `INSERT INTO approval (id, seq, state, asked, expires, body, on_cancel)
-       VALUES (?, ?, ${approvalStates.pending}, ?, ?, ?, ?)
-       ON CONFLICT (id) DO UPDATE SET state = excluded.state, asked = excluded.asked, expires = excluded.expires,
-         body = excluded.body, on_cancel = excluded.on_cancel, decided = NULL
-         WHERE approval.state = ${approvalStates.cancelled} AND approval.seq = excluded.seq`,
-    );
-    this.#one = connection.prepare(
-      `SELECT ${approvalColumns} FROM approval JOIN delivery ON delivery.seq = approval.seq WHERE approval.id = ?`,
-    );
-    this.#decide = connection.prepare(
-      `UPDATE approval SET state = ?, decided = ?, decision = ?, on_cancel = NULL WHERE id = ? AND state = ${approvalStates.pending}`,
-    );
+    this.#ask = connection.prepare(askApproval);
+    this.#one = connection.prepare(oneApproval);
+    this.#decide = connection.prepare(decideApproval);
     this.#toldOfCancel = connection.prepare(
       `SELECT on_cancel FROM approval WHERE seq = ? AND state = ${approvalStates.pending} AND on_cancel IS NOT NULL`,
     );
@@ -51,11 +50,9 @@ export class SqliteApprovals {
         .get([]) !== undefined;
   }
 
-  ask(seq: number, { id, body, expiresInMs, onCancel = [] }: NewApproval, now: number): void {
-    const expires = expiresInMs === undefined ? null : now + Math.max(0, Math.ceil(expiresInMs));
+  ask(seq: number, asked: NewApproval, now: number): void {
     this.#hasPending = true;
-    const told = onCancel.length === 0 ? null : storable(writtenEvents(onCancel));
-    this.#ask.run([storable(id), seq, now, expires, storable(body), told]);
+    this.#ask.run(askedValues(seq, asked, now));
   }
 
   find(id: string): StoredApproval | undefined {
@@ -65,7 +62,7 @@ export class SqliteApprovals {
 
   /** Gives whether it was the first decision. */
   decide(id: string, state: Decided, decision: string, now: number): boolean {
-    return this.#decide.run([approvalStates[state], now, storable(decision), storable(id)]).changes > 0;
+    return this.#decide.run([storable(id), approvalStates[state], now, storable(decision)]).changes > 0;
   }
 
   /** Its event needs none of them any more. Gives what is to be appended for that. */
@@ -80,39 +77,16 @@ export class SqliteApprovals {
     this.#remove.run([seq]);
   }
 
-  list({ states = [], ...filter }: ApprovalFilter): readonly StoredApproval[] {
-    if (states.length === 0) return this.#listOf(undefined, filter);
+  list(filter: ApprovalFilter): readonly StoredApproval[] {
+    const { states = [] } = filter;
+    if (states.length === 0) return this.#listOf(filter);
     // Each state has its own part of an index, whatever there is of the others.
-    const found = [...new Set(states)].flatMap((state) => this.#listOf(state, filter));
+    const found = [...new Set(states)].flatMap((state) => this.#listOf({ ...filter, states: [state] }));
     return found.sort(newestFirst).slice(0, limitOfPart(filter));
   }
 
-  #listOf(
-    state: ApprovalState | undefined,
-    { run, before, limit }: Omit<ApprovalFilter, 'states'>,
-  ): readonly StoredApproval[] {
-    const parts = ['true'];
-    const values: SqlValue[] = [];
-    if (state !== undefined) parts.push(`approval.state = ${approvalStates[state]}`);
-    if (run !== undefined) {
-      parts.push('approval.seq = (SELECT seq FROM delivery WHERE id = ?)');
-      values.push(storable(run));
-    }
-    if (before !== undefined) {
-      parts.push('(asked, approval.id) < (?, ?)');
-      values.push(before.askedAt, storable(before.id));
-    }
-    const most = limitOfPart({ limit });
-    const index =
-      run !== undefined ? 'approval_seq' : state === undefined ? 'approval_asked' : 'approval_state';
-    return this.#connection
-      .prepare<ApprovalRow>(
-        `SELECT ${approvalColumns} FROM approval INDEXED BY ${index} CROSS JOIN delivery ON delivery.seq = approval.seq
-         WHERE ${parts.join(' AND ')}
-         ORDER BY asked DESC, approval.id DESC LIMIT ${most}`,
-      )
-      .all(values)
-      .flatMap((row) => this.#listed(row));
+  #listOf(filter: ApprovalFilter): readonly StoredApproval[] {
+    return this.#connection.list<ApprovalRow>(approvalsQuery(filter)).flatMap((row) => this.#listed(row));
   }
 
   /** A record that cannot be understood is left out: the others are worth their list. */

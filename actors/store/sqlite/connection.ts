@@ -10,6 +10,7 @@
 
 import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
 import Database from 'libsql';
+import type { Query } from '../list-queries.ts';
 import { readTexts, textColumns } from './texts.ts';
 
 export type SqlValue = string | number | Uint8Array | null;
@@ -111,6 +112,11 @@ export class SqliteConnection {
       },
       all: (values) => bytes.all(values).map(read),
     };
+  }
+
+  /** Returns the rows of a query that is prepared for one use. */
+  list<Row extends readonly SqlValue[]>({ text, values }: Query): readonly Row[] {
+    return this.prepare<Row>(text).all(values);
   }
 
   tellDamage(what: string): void {

@@ -7,13 +7,18 @@
 
 import { DamagedRecordError } from '../damaged-record.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from '../delivery.ts';
-import { comparedColumns, type DeliveryRow, deliveryColumns, deliveryOf } from '../delivery-row.ts';
-import { firstSettled, stateCodes, stateOf } from '../delivery-states.ts';
+import {
+  bodyOfDelivery,
+  countStates,
+  countsOf,
+  type DeliveryRow,
+  deliveryOf,
+  oneDelivery,
+} from '../delivery-row.ts';
 import type { SweptPart } from '../ledger.ts';
-import { LOOKED_AT, limitOfPart } from '../list-parts.ts';
+import { deliveriesPart, type EndRow, nextPart } from '../list-queries.ts';
 import { storable } from '../storable.ts';
-import type { SqliteConnection, SqlValue, Statement } from './connection.ts';
-import { indexedBy, newestOf } from './newest-records.ts';
+import type { SqliteConnection, Statement } from './connection.ts';
 
 /** Records looked at for one part of a sweep: each that is removed may take a body with it. */
 const SWEPT_AT_ONCE = 500;
@@ -37,13 +42,9 @@ export class SqliteHistory {
   constructor(connection: SqliteConnection, onRemoved: (seq: number) => number) {
     this.#connection = connection;
     this.#onRemoved = onRemoved;
-    this.#one = connection.prepare(`SELECT ${deliveryColumns} FROM delivery WHERE id = ?`);
-    this.#body = connection.prepare('SELECT meta, body FROM body WHERE seq = ?');
-    this.#counts = connection.prepare(
-      `SELECT state, count(*) FROM delivery WHERE state < ${firstSettled} GROUP BY state
-       UNION ALL SELECT ${stateCodes.dead}, count(*) FROM delivery WHERE state = ${stateCodes.dead}
-       UNION ALL SELECT ${stateCodes.waiting}, count(*) FROM delivery WHERE waits_for IS NOT NULL`,
-    );
+    this.#one = connection.prepare(oneDelivery);
+    this.#body = connection.prepare(bodyOfDelivery);
+    this.#counts = connection.prepare(countStates);
     this.#oldest = connection.prepare(
       'SELECT seq, at, ended, has_progress FROM delivery WHERE seq > ? ORDER BY seq LIMIT ?',
     );
@@ -53,29 +54,12 @@ export class SqliteHistory {
   }
 
   page(filter: DeliveryFilter): DeliveryPage {
-    const limit = limitOfPart(filter);
-    const { states = [], beforeSeq } = filter;
-    const sources = indexedBy(states) ?? ['delivery WHERE true'];
-    // The inner part bounds what is looked at; within it everything may be compared. Answers and notes, which may be
-    // long, are read of those only that are found.
-    const looked = newestOf(comparedColumns, sources, beforeSeq);
-    const { where, values } = conditions(filter);
-    const found = `SELECT seq FROM (${looked.sql}) WHERE ${where} ORDER BY seq DESC LIMIT ${limit}`;
-    const rows = this.#connection
-      .prepare<Row>(`SELECT ${deliveryColumns} FROM delivery WHERE seq IN (${found}) ORDER BY seq DESC`)
-      .all([...looked.values, ...values]);
+    const part = deliveriesPart(filter);
+    const rows = this.#connection.list<Row>(part.rows);
     const deliveries = rows.flatMap((row) => this.#listed(row));
-    if (rows.length === limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
-    const rest = newestOf('seq, at', sources, beforeSeq);
-    const end = this.#connection
-      .prepare<readonly [number | null, number, number | null]>(
-        `SELECT min(seq), count(*), max(at) FROM (${rest.sql})`,
-      )
-      .get(rest.values);
-    if (end === undefined) return { deliveries, beforeSeq: undefined };
-    const [oldest, count, newestAt] = end;
-    const isEnd = count < LOOKED_AT || (newestAt ?? 0) < (filter.since ?? 0);
-    return { deliveries, beforeSeq: isEnd ? undefined : (oldest ?? undefined) };
+    if (rows.length === part.limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
+    const [end] = this.#connection.list<EndRow>(part.end);
+    return { deliveries, beforeSeq: nextPart(part, end) };
   }
 
   find(id: string): (Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined {
@@ -103,12 +87,7 @@ export class SqliteHistory {
   }
 
   counts(): DeliveryCounts {
-    const counts = { queued: 0, running: 0, retrying: 0, held: 0, waiting: 0, dead: 0 };
-    for (const [code, count] of this.#counts.all([])) {
-      const state = stateOf(code);
-      if (state !== 'done' && state !== 'ignored') counts[state] = count;
-    }
-    return counts;
+    return countsOf(this.#counts.all([]));
   }
 
   /** Removes records that ended before that time, among the next after `afterSeq`. */
@@ -132,31 +111,6 @@ export class SqliteHistory {
     }
     return { removed, afterSeq: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.[0] };
   }
-}
-
-function conditions(filter: DeliveryFilter): { where: string; values: readonly SqlValue[] } {
-  const parts = ['true'];
-  const values: SqlValue[] = [];
-  const { states, trigger, idPrefix, keyPrefix, since } = filter;
-  if (states !== undefined && states.length > 0)
-    parts.push(`state IN (${states.map((state) => stateCodes[state]).join(', ')})`);
-  if (trigger !== undefined) {
-    parts.push('trigger = ?');
-    values.push(storable(trigger));
-  }
-  for (const [column, prefix] of [
-    ['id', idPrefix],
-    ['key', keyPrefix],
-  ] as const) {
-    if (prefix === undefined) continue;
-    parts.push(`substr(${column}, 1, length(?)) = ?`);
-    values.push(storable(prefix), storable(prefix));
-  }
-  if (since !== undefined) {
-    parts.push('at >= ?');
-    values.push(since);
-  }
-  return { where: parts.join(' AND '), values };
 }
 
 /** Those of a damaged record are not worth the list in which it stands. */

@@ -4,22 +4,14 @@
 // SQR2  a journal has at most 10,000 rows and 64 MiB: it is removed in one transaction, which others wait for.
 
 import type { Delivery } from '../delivery.ts';
-import { stateCodes } from '../delivery-states.ts';
-import { checkJournal, READ_AT_ONCE } from '../journal-limits.ts';
-import { LOOKED_AT, limitOfPart } from '../list-parts.ts';
+import { checkJournal } from '../journal-limits.ts';
+import { type EndRow, nextPart, runsPart } from '../list-queries.ts';
 import { NAME_LENGTH } from '../record-texts.ts';
-import type { Run, RunFilter, RunNote, RunPage, Step } from '../run.ts';
+import type { Run, RunFilter, RunPage, Step } from '../run.ts';
+import { lastStep, noteRun, oneRun, type RunRow, runOf, stepsAfter } from '../run-row.ts';
 import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
-import type { SqliteConnection, SqlValue, Statement } from './connection.ts';
-import { indexedBy, type Newest, newestOf } from './newest-records.ts';
-
-const SEQ_OF_ID = '(SELECT seq FROM delivery WHERE id = ?)';
-
-type RunRow = readonly [seq: number, id: string, kind: string, name: string, figures: string, steps: number];
-
-const columns = `run.seq, delivery.id, run.kind, run.name, run.figures,
-  (SELECT coalesce(max(n), 0) FROM step WHERE step.seq = run.seq)`;
+import type { SqliteConnection, Statement } from './connection.ts';
 
 export class SqliteRuns {
   readonly #connection: SqliteConnection;
@@ -34,22 +26,12 @@ export class SqliteRuns {
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
-    this.#last = connection.prepare('SELECT n, total FROM step WHERE seq = ? ORDER BY n DESC LIMIT 1');
+    this.#last = connection.prepare(lastStep);
     this.#add = connection.prepare('INSERT INTO step (seq, n, at, total, text) VALUES (?, ?, ?, ?, ?)');
-    this.#note = connection.prepare(
-      `INSERT INTO run (seq, kind, name, figures) VALUES (?, ?, ?, ?)
-       ON CONFLICT (seq) DO UPDATE SET kind = excluded.kind, name = excluded.name, figures = excluded.figures`,
-    );
+    this.#note = connection.prepare(noteRun);
     this.#mark = connection.prepare('UPDATE delivery SET has_progress = 1 WHERE seq = ?');
-    this.#rows = connection.prepare(
-      `SELECT n, at, text FROM step WHERE seq = ${SEQ_OF_ID} AND n > ?
-         AND (n = ? + 1 OR total <= ${READ_AT_ONCE} +
-           (SELECT coalesce(max(total), 0) FROM step WHERE seq = ${SEQ_OF_ID} AND n = ?))
-       ORDER BY n LIMIT 1000`,
-    );
-    this.#one = connection.prepare(
-      `SELECT ${columns} FROM run JOIN delivery ON delivery.seq = run.seq WHERE delivery.id = ?`,
-    );
+    this.#rows = connection.prepare(stepsAfter);
+    this.#one = connection.prepare(oneRun);
     this.#removeSteps = connection.prepare('DELETE FROM step WHERE seq = ?');
     this.#removeRun = connection.prepare('DELETE FROM run WHERE seq = ?');
   }
@@ -85,60 +67,22 @@ export class SqliteRuns {
   }
 
   steps(id: string, after: number): readonly Step[] {
-    const key = storable(id);
-    return this.#rows.all([key, after, after, key, after]).map(([n, at, text]) => ({ n, at, text }));
+    return this.#rows.all([storable(id), after]).map(([n, at, text]) => ({ n, at, text }));
   }
 
   run(id: string, deliveryOf: (id: string) => Delivery | undefined): Run | undefined {
     const row = this.#one.get([storable(id)]);
-    return row && runOf(row, deliveryOf);
+    return row && runOf(row, deliveryOf(row[1]));
   }
 
   page(filter: RunFilter, deliveryOf: (id: string) => Delivery | undefined): RunPage {
-    const { states = [], kind, name } = filter;
-    const limit = limitOfPart(filter);
-    const parts = ['true'];
-    const values: SqlValue[] = [];
-    if (states.length > 0)
-      parts.push(`delivery.state IN (${states.map((state) => stateCodes[state]).join(', ')})`);
-    if (kind !== undefined) {
-      parts.push('run.kind = ?');
-      values.push(kind);
-    }
-    if (name !== undefined) {
-      parts.push('run.name = ?');
-      values.push(storable(name));
-    }
-    // In the order of what is looked at, so that no more is read than the page has room for.
-    const looked = lookedAt(filter);
-    const rows = this.#connection
-      .prepare<RunRow>(
-        `SELECT ${columns} FROM run CROSS JOIN delivery ON delivery.seq = run.seq
-         WHERE run.seq IN (${looked.sql}) AND ${parts.join(' AND ')} ORDER BY run.seq DESC LIMIT ${limit}`,
-      )
-      .all([...looked.values, ...values]);
-    const runs = rows.flatMap((row) => runOf(row, deliveryOf) ?? []);
-    if (rows.length === limit) return { runs, beforeSeq: rows.at(-1)?.[0] };
-    const end = this.#connection
-      .prepare<readonly [number | null, number]>(`SELECT min(seq), count(*) FROM (${looked.sql})`)
-      .get(looked.values);
-    const isEnd = (end?.[1] ?? 0) < LOOKED_AT;
-    return { runs, beforeSeq: isEnd ? undefined : (end?.[0] ?? undefined) };
+    const part = runsPart(filter);
+    const rows = this.#connection.list<RunRow>(part.rows);
+    const runs = rows.flatMap((row) => runOf(row, deliveryOf(row[1])) ?? []);
+    if (rows.length === part.limit) return { runs, beforeSeq: rows.at(-1)?.[0] };
+    const [end] = this.#connection.list<EndRow>(part.end);
+    return { runs, beforeSeq: nextPart(part, end) };
   }
 }
 
 const EMPTY = [0, 0] as const;
-
-/** Those in the states, where an index knows these; else those of the name, which another one knows; else all. */
-function lookedAt({ states = [], name, beforeSeq }: RunFilter): Newest {
-  const sources = indexedBy(states);
-  if (sources !== undefined) return newestOf('seq', sources, beforeSeq);
-  if (name === undefined) return newestOf('seq', ['run WHERE true'], beforeSeq);
-  return newestOf('seq', ['run INDEXED BY run_name WHERE name = ?'], beforeSeq, [storable(name)]);
-}
-
-function runOf(row: RunRow, deliveryOf: (id: string) => Delivery | undefined): Run | undefined {
-  const [, id, kind, name, figures, steps] = row;
-  const delivery = deliveryOf(id);
-  return delivery && { delivery, kind: kind as RunNote['kind'], name, figures, steps };
-}

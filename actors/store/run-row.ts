@@ -1,0 +1,37 @@
+// A row of the table of runs, the same in both engines, and the texts of statements that both use.
+
+import type { Delivery } from './delivery.ts';
+import { READ_AT_ONCE } from './journal-limits.ts';
+import type { Run, RunNote } from './run.ts';
+
+/** Columns of `run JOIN delivery`. */
+export const runColumns = `run.seq, delivery.id, run.kind, run.name, run.figures,
+  (SELECT coalesce(max(n), 0) FROM step WHERE step.seq = run.seq)`;
+
+export type RunRow = readonly [
+  seq: number,
+  id: string,
+  kind: string,
+  name: string,
+  figures: string,
+  steps: number,
+];
+
+export const oneRun = `SELECT ${runColumns} FROM run JOIN delivery ON delivery.seq = run.seq WHERE delivery.id = ?1`;
+
+export const noteRun = `INSERT INTO run (seq, kind, name, figures) VALUES (?1, ?2, ?3, ?4)
+  ON CONFLICT (seq) DO UPDATE SET kind = excluded.kind, name = excluded.name, figures = excluded.figures`;
+
+export const lastStep = 'SELECT n, total FROM step WHERE seq = ?1 ORDER BY n DESC LIMIT 1';
+
+/** The steps after a number; at least one, and of the others a bounded number of bytes. */
+export const stepsAfter = `SELECT n, at, text FROM step WHERE seq = (SELECT seq FROM delivery WHERE id = ?1) AND n > ?2
+  AND (n = ?2 + 1 OR total <= ${READ_AT_ONCE} + (SELECT coalesce(max(total), 0) FROM step
+    WHERE seq = (SELECT seq FROM delivery WHERE id = ?1) AND n = ?2))
+  ORDER BY n LIMIT 1000`;
+
+/** Returns the run; undefined without its delivery. */
+export function runOf(row: RunRow, delivery: Delivery | undefined): Run | undefined {
+  const [, , kind, name, figures, steps] = row;
+  return delivery && { delivery, kind: kind as RunNote['kind'], name, figures, steps };
+}
