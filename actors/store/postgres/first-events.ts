@@ -3,7 +3,7 @@
 import { firstSettled, stateCodes } from '../delivery-states.ts';
 import type { StoredEvent } from '../event.ts';
 import { statement, type Transaction } from './database.ts';
-import { extrasOf } from './progress.ts';
+import { extrasBySeq } from './progress.ts';
 
 /** Who is first in a key, without its body. */
 export interface First {
@@ -74,7 +74,7 @@ export async function begin(
 ): Promise<ReadonlyMap<string, StoredEvent>> {
   if (seqs.length === 0) return new Map();
   const rows = await transaction.rows(beginAll, [seqs, transaction.now]);
-  const extras = await extrasOf(
+  const extras = await extrasBySeq(
     transaction,
     rows.flatMap(([, seq, , , , , , , hasExtras]) => (hasExtras ? seq : [])),
   );

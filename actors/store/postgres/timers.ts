@@ -2,16 +2,14 @@
 // needed.
 
 import type { NewEvent } from '../event.ts';
+import { postgresText } from '../list-queries.ts';
 import { storable } from '../storable.ts';
 import type { NewTimer } from '../store.ts';
+import { setTimer as setText, timerValues } from '../timer-row.ts';
 import { statement, type Transaction } from './database.ts';
 import { openMailboxes } from './mailboxes.ts';
 
-const setOne = statement(
-  `INSERT INTO timer (owner, name, due, id, key, meta, trace, body, kind, wakes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-   ON CONFLICT (owner, name) DO UPDATE SET due = excluded.due, id = excluded.id, key = excluded.key, meta = excluded.meta,
-     trace = excluded.trace, body = excluded.body, kind = excluded.kind, wakes = excluded.wakes`,
-);
+const setOne = statement(postgresText(setText));
 const cancelOne = statement('DELETE FROM timer WHERE owner = $1 AND name = $2');
 const firstOne = statement<readonly [number | null]>(
   'SELECT min(due) FROM timer WHERE owner = $1 AND key = owner AND wakes = $2',
@@ -39,11 +37,7 @@ const takeAll = statement<
 );
 
 export async function setTimer(transaction: Transaction, owner: string, timer: NewTimer): Promise<void> {
-  const { id, key, meta, trace, body, kind, wakes } = timer.event;
-  const due = transaction.now + Math.max(0, Math.ceil(timer.inMs));
-  const texts = [id, key, meta, trace].map(storable);
-  const envelope = [kind, wakes].map((word) => (word === undefined ? null : storable(word)));
-  await transaction.run(setOne, [owner, storable(timer.id), due, ...texts, Buffer.from(body), ...envelope]);
+  await transaction.run(setOne, timerValues(owner, timer, transaction.now));
 }
 
 export async function cancelTimer(transaction: Transaction, owner: string, name: string): Promise<void> {

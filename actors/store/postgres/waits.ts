@@ -6,6 +6,8 @@
 // A key is locked exactly while an event that waits holds it.
 
 import { stateCodes } from '../delivery-states.ts';
+import { postgresText } from '../list-queries.ts';
+import { firstWaker, noteCheckpoint, parkEvent } from '../progress-row.ts';
 import { bounded, NOTE_LENGTH } from '../record-texts.ts';
 import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
@@ -15,25 +17,15 @@ import { setLocked } from './mailboxes.ts';
 import { forgetWaker, keepState, keepWaker } from './progress.ts';
 import { cancelThatWake, firstThatWakes } from './timers.ts';
 
-const { queued, waiting, done } = stateCodes;
+const { queued, done } = stateCodes;
 
-const noteCheckpoint = statement<readonly [attempts: number]>(
-  `UPDATE delivery SET has_progress = true, attempts = CASE WHEN $2 THEN crashes + 1 ELSE attempts END,
-     trigger = coalesce($3, trigger), note = coalesce($4, note) WHERE seq = $1 RETURNING attempts`,
-);
-// What ended with the process stays counted: an event that ends it again and again makes no progress by parking.
-const noteParked = statement(
-  `UPDATE delivery SET state = ${waiting}, waits_for = $2, holds_key = $3, has_progress = true, attempts = crashes,
-     held_by = NULL, retry_at = NULL, trigger = coalesce($4, trigger), note = $5 WHERE seq = $1`,
-);
+const noteProgress = statement<readonly [attempts: number]>(postgresText(noteCheckpoint));
+const noteParked = statement(postgresText(parkEvent));
 const noteUntil = statement('UPDATE delivery SET retry_at = $2 WHERE seq = $1');
 const firstWaiting = statement<readonly [seq: number, id: string]>(
   'SELECT seq, id FROM delivery WHERE key = $1 AND waits_for = $2 ORDER BY seq LIMIT 1',
 );
-const firstWaker = statement<readonly [number]>(
-  `SELECT seq FROM delivery WHERE key = $1 AND wakes = $2 AND wakes IS NOT NULL AND state < ${stateCodes.dead}
-   ORDER BY seq LIMIT 1`,
-);
+const wakerOf = statement<readonly [number]>(postgresText(firstWaker));
 const wakesOf = statement<readonly [string | null]>('SELECT wakes FROM delivery WHERE seq = $1');
 const waitsFor = statement<readonly [string | null]>('SELECT waits_for FROM delivery WHERE seq = $1');
 const noteWoken = statement(
@@ -57,7 +49,7 @@ export async function checkpoint(transaction: Transaction, result: TurnResult): 
   const { seq, state, trigger, note, steps = [] } = result;
   const isProgress = (await keepState(transaction, seq, state)) || steps.length > 0;
   const texts = [bounded(trigger, NOTE_LENGTH), bounded(note, NOTE_LENGTH)];
-  const [row] = await transaction.rows(noteCheckpoint, [seq, isProgress, ...texts]);
+  const [row] = await transaction.rows(noteProgress, [seq, isProgress, ...texts]);
   if (row === undefined) throw new Error('the event of a checkpoint is gone');
   return row[0];
 }
@@ -74,7 +66,7 @@ export async function park(transaction: Transaction, result: TurnResult, key: st
   const texts = [bounded(trigger, NOTE_LENGTH), bounded(note, NOTE_LENGTH)];
   await transaction.run(noteParked, [seq, name, holdsKey, ...texts]);
   if (holdsKey) await setLocked(transaction, key, true);
-  const [waker] = await transaction.rows(firstWaker, [key, name]);
+  const [waker] = await transaction.rows(wakerOf, [key, name]);
   if (waker === undefined)
     await transaction.run(noteUntil, [seq, (await firstThatWakes(transaction, key, name)) ?? null]);
   else await wake(transaction, key, name, waker[0]);

@@ -3,6 +3,7 @@
 import type { NewEvent } from '../event.ts';
 import { storable } from '../storable.ts';
 import type { NewTimer } from '../store.ts';
+import { setTimer, timerValues } from '../timer-row.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 
 export class SqliteTimers {
@@ -16,13 +17,7 @@ export class SqliteTimers {
   readonly #next: Statement<readonly [number]>;
 
   constructor(connection: SqliteConnection) {
-    this.#set = connection.prepare(
-      `INSERT INTO timer (owner, name, due, id, key, meta, trace, body, kind, wakes)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (owner, name) DO UPDATE SET due = excluded.due, id = excluded.id, key = excluded.key,
-         meta = excluded.meta, trace = excluded.trace, body = excluded.body, kind = excluded.kind,
-         wakes = excluded.wakes`,
-    );
+    this.#set = connection.prepare(setTimer);
     this.#cancel = connection.prepare('DELETE FROM timer WHERE owner = ? AND name = ?');
     this.#due = connection.prepare(
       'SELECT owner, name, id, key, meta, trace, body, kind, wakes FROM timer WHERE due <= ? ORDER BY due LIMIT ?',
@@ -37,11 +32,7 @@ export class SqliteTimers {
   }
 
   set(owner: string, timer: NewTimer, now: number): void {
-    const { id, key, meta, trace, body, kind, wakes } = timer.event;
-    const due = now + Math.max(0, Math.ceil(timer.inMs));
-    const texts = [storable(id), storable(key), storable(meta), storable(trace)];
-    const envelope = [kind, wakes].map((word) => (word === undefined ? null : storable(word)));
-    this.#set.run([owner, storable(timer.id), due, ...texts, body, ...envelope]);
+    this.#set.run(timerValues(owner, timer, now));
   }
 
   /** When the first of the mailbox's own timers is due that wakes that name. */

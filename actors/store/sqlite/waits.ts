@@ -2,10 +2,20 @@
 // woken it. Which event is woken when is decided in mailboxes/waits.ts.
 //
 // SQW1  `waits_for` is there exactly while the state is `waiting`.
-// SQW2  the event that woke another one is copied: the retention of its own record may end first.
 
 import { stateCodes } from '../delivery-states.ts';
-import type { StoredEvent } from '../event.ts';
+import {
+  copyWaker,
+  type Extras,
+  type ExtrasRow,
+  extrasOf,
+  firstWaker,
+  noteCheckpoint,
+  parkEvent,
+  removeWaker,
+  selectExtras,
+  setState,
+} from '../progress-row.ts';
 import { bounded, NOTE_LENGTH } from '../record-texts.ts';
 import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
@@ -25,24 +35,10 @@ export interface Wait {
   readonly note: string | undefined;
 }
 
-/** What a stored event has that most events have not. */
-export type Extras = Pick<StoredEvent, 'kind' | 'wakes' | 'state' | 'woken' | 'steps'>;
-
 type Nothing = readonly [];
 
 export class SqliteWaits {
-  readonly #extras: Statement<
-    readonly [
-      kind: string | null,
-      wakes: string | null,
-      state: string | null,
-      wokenId: string | null,
-      wokenKind: string | null,
-      wokenMeta: string | null,
-      wokenBody: Uint8Array | null,
-      steps: number | null,
-    ]
-  >;
+  readonly #extras: Statement<ExtrasRow>;
   readonly #stateOf: Statement<readonly [string | null]>;
   readonly #keep: Statement<Nothing>;
   readonly #forgetWaker: Statement<Nothing>;
@@ -61,48 +57,23 @@ export class SqliteWaits {
   readonly #isHeld: Statement<readonly [number]>;
 
   constructor(connection: SqliteConnection) {
-    const { queued, waiting } = stateCodes;
-    this.#extras = connection.prepare(
-      `SELECT kind, wakes, progress.state, woken_id, woken_kind, woken_meta, woken_body,
-         (SELECT max(n) FROM step WHERE step.seq = delivery.seq)
-       FROM delivery LEFT JOIN progress ON progress.seq = delivery.seq WHERE delivery.seq = ?`,
-    );
+    this.#extras = connection.prepare(`${selectExtras} = ?1`);
     this.#stateOf = connection.prepare('SELECT state FROM progress WHERE seq = ?');
-    this.#keep = connection.prepare(
-      'INSERT INTO progress (seq, state) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET state = excluded.state',
-    );
-    this.#forgetWaker = connection.prepare(
-      `UPDATE progress SET woken_id = NULL, woken_kind = NULL, woken_meta = NULL, woken_body = NULL WHERE seq = ?`,
-    );
+    this.#keep = connection.prepare(setState);
+    this.#forgetWaker = connection.prepare(removeWaker);
     this.#drop = connection.prepare('DELETE FROM progress WHERE seq = ?');
-    this.#checkpoint = connection.prepare(
-      `UPDATE delivery SET has_progress = 1, attempts = CASE WHEN ? THEN crashes + 1 ELSE attempts END,
-         trigger = coalesce(?, trigger), note = coalesce(?, note) WHERE seq = ? RETURNING attempts`,
-    );
-    // What ended with the process stays counted: an event that ends it again and again makes no progress by parking.
-    this.#park = connection.prepare(
-      `UPDATE delivery SET state = ${waiting}, waits_for = ?, holds_key = ?, has_progress = 1, attempts = crashes,
-         held_by = NULL, retry_at = NULL, trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
-    );
+    this.#checkpoint = connection.prepare(noteCheckpoint);
+    this.#park = connection.prepare(parkEvent);
     this.#noteUntil = connection.prepare('UPDATE delivery SET retry_at = ? WHERE seq = ?');
     this.#waiting = connection.prepare(
       'SELECT seq, id, holds_key FROM delivery WHERE key = ? AND waits_for = ? ORDER BY seq LIMIT 1',
     );
-    this.#waker = connection.prepare(
-      `SELECT seq FROM delivery INDEXED BY delivery_waker
-       WHERE key = ? AND wakes = ? AND wakes IS NOT NULL AND state < ${stateCodes.dead} ORDER BY seq LIMIT 1`,
-    );
+    this.#waker = connection.prepare(firstWaker);
     this.#wakes = connection.prepare('SELECT wakes FROM delivery WHERE seq = ?');
     this.#waitsFor = connection.prepare('SELECT waits_for FROM delivery WHERE seq = ?');
-    this.#copyWaker = connection.prepare(
-      `INSERT INTO progress (seq, woken_id, woken_kind, woken_meta, woken_body)
-       SELECT ?, id, coalesce(kind, 'inbound'), meta, body FROM delivery JOIN body ON body.seq = delivery.seq
-       WHERE delivery.seq = ?
-       ON CONFLICT (seq) DO UPDATE SET woken_id = excluded.woken_id, woken_kind = excluded.woken_kind,
-         woken_meta = excluded.woken_meta, woken_body = excluded.woken_body`,
-    );
+    this.#copyWaker = connection.prepare(copyWaker);
     this.#wake = connection.prepare(
-      `UPDATE delivery SET state = ${queued}, waits_for = NULL, holds_key = NULL, retry_at = NULL, note = NULL
+      `UPDATE delivery SET state = ${stateCodes.queued}, waits_for = NULL, holds_key = NULL, retry_at = NULL, note = NULL
        WHERE seq = ?`,
     );
     this.#end = connection.prepare('UPDATE delivery SET waits_for = NULL, holds_key = NULL WHERE seq = ?');
@@ -116,26 +87,14 @@ export class SqliteWaits {
 
   extras(seq: number): Extras {
     const row = this.#extras.get([seq]);
-    if (row === undefined) return {};
-    const [kind, wakes, state, id, wokenKind, meta, body, steps] = row;
-    return {
-      kind: kind ?? undefined,
-      wakes: wakes ?? undefined,
-      state: state ?? undefined,
-      woken: id === null ? undefined : { id, kind: wokenKind ?? '', meta: meta ?? '', body: body ?? NO_BODY },
-      steps: steps ?? undefined,
-    };
+    return row === undefined ? {} : extrasOf(row);
   }
 
   /** Gives as which attempt the turn goes on; with `hasSteps` it has got on, whatever is kept. */
   checkpoint({ seq, state, trigger, note }: TurnResult, hasSteps: boolean): number {
     const isProgress = this.#keepState(seq, state) || hasSteps;
-    const row = this.#checkpoint.get([
-      isProgress ? 1 : 0,
-      bounded(trigger, NOTE_LENGTH),
-      bounded(note, NOTE_LENGTH),
-      seq,
-    ]);
+    const texts = [bounded(trigger, NOTE_LENGTH), bounded(note, NOTE_LENGTH)];
+    const row = this.#checkpoint.get([seq, isProgress ? 1 : 0, ...texts]);
     if (row === undefined) throw new Error('the event of a checkpoint is gone');
     return row[0];
   }
@@ -143,13 +102,8 @@ export class SqliteWaits {
   park({ seq, name, holdsKey, trigger, note }: Wait, state: string | null | undefined): void {
     this.#keepState(seq, state);
     this.#forgetWaker.run([seq]);
-    this.#park.run([
-      storable(name),
-      holdsKey ? 1 : null,
-      bounded(trigger, NOTE_LENGTH),
-      bounded(note, NOTE_LENGTH),
-      seq,
-    ]);
+    const texts = [bounded(trigger, NOTE_LENGTH), bounded(note, NOTE_LENGTH)];
+    this.#park.run([seq, storable(name), holdsKey ? 1 : null, ...texts]);
   }
 
   noteUntil(seq: number, until: number | null): void {
@@ -210,5 +164,3 @@ export class SqliteWaits {
     return kept !== (before?.[0] ?? null);
   }
 }
-
-const NO_BODY = new Uint8Array();

@@ -1,0 +1,19 @@
+// A row of the table of timers, the same in both engines.
+
+import { storable } from './storable.ts';
+import type { NewTimer } from './store.ts';
+
+/** Inserts a timer, or replaces the timer of the same owner and name. */
+export const setTimer = `INSERT INTO timer (owner, name, due, id, key, meta, trace, body, kind, wakes)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+  ON CONFLICT (owner, name) DO UPDATE SET due = excluded.due, id = excluded.id, key = excluded.key, meta = excluded.meta,
+    trace = excluded.trace, body = excluded.body, kind = excluded.kind, wakes = excluded.wakes`;
+
+/** Returns the values of `setTimer`. */
+export function timerValues(owner: string, timer: NewTimer, now: number) {
+  const { id, key, meta, trace, body, kind, wakes } = timer.event;
+  const due = now + Math.max(0, Math.ceil(timer.inMs));
+  const texts = [id, key, meta, trace].map(storable);
+  const envelope = [kind, wakes].map((word) => (word === undefined ? null : storable(word)));
+  return [owner, storable(timer.id), due, ...texts, Buffer.from(body), ...envelope];
+}
