@@ -42,23 +42,26 @@ const steps = [
   {
     title: 'A first call of a tool',
     says: 'In another terminal, in the same folder. The call starts the server that it needs.',
-    type: ['node dist/main.js tools files'],
+    type: ['node dist/main.js tools --server files'],
     sees: /read_text_file/,
   },
   {
-    type: ['node dist/main.js call files read_text_file path=hello.txt'],
+    type: ['node dist/main.js tools call files read_text_file path=hello.txt'],
     sees: /This file is served by the example filesystem server\./,
   },
   {
     title: 'A server of your own',
     says: 'Any program that speaks MCP on its stdin and stdout, or an address. The catalog is edited, its comments stay, and the running gateway takes it up.',
-    type: ['mkdir -p ~/notes', 'node dist/main.js add notes -- node dist/tool-servers/filesystem.js ~/notes'],
+    type: [
+      'mkdir -p ~/notes',
+      'node dist/main.js servers add notes -- node dist/tool-servers/filesystem.js ~/notes',
+    ],
     sees: /14 tools/,
   },
   {
     type: [
-      'node dist/main.js call notes write_file path=today.md content="buy bread"',
-      'node dist/main.js call notes read_text_file path=today.md',
+      'node dist/main.js tools call notes write_file path=today.md content="buy bread"',
+      'node dist/main.js tools call notes read_text_file path=today.md',
     ],
     sees: /buy bread/,
   },

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { parseOptions } from './cli/options.ts';
 import { complain } from './cli/views/output.ts';
 import { addOwnPrograms } from './own-programs.ts';
-import { version } from './version.ts';
 
 /** Returns the exit code; undefined while the gateway runs. */
 async function main(): Promise<number | undefined> {
@@ -18,9 +17,9 @@ async function main(): Promise<number | undefined> {
   }
   if (first !== undefined && !first.startsWith('-')) {
     const { runCommand } = await import('./cli/commands/run-command.ts');
-    return runCommand(first, rest, version);
+    return runCommand([first, ...rest]);
   }
-  const parsed = parseOptions(process.argv.slice(2), version);
+  const parsed = parseOptions(process.argv.slice(2));
   if (parsed.do === 'exit') return parsed.code;
   const { options } = parsed;
   if (options.isCheck) {

@@ -99,7 +99,7 @@ export function findServers(reader: SchemaReader, root: YamlTree, file: string):
   if (isOwn || (pair === undefined && !isClaudeCode)) reader.checkKeys(root, keys, '');
   if (pair === undefined) {
     const advice = isClaudeCode
-      ? 'this file has servers of its projects alone; the command import makes a catalog of them'
+      ? 'this file has servers of its projects alone; the command "servers import" makes a catalog of them'
       : 'a catalog without servers says servers: {}';
     reader.report('servers', `required, but missing; ${advice}`);
     return undefined;

@@ -1,74 +1,68 @@
-// What the command lines of all our programs have in common: help, version, and errors that never show a value.
+// Base of every command line: one style of help and errors, and exit codes. Commander reads the words; each command
+// declares its own arguments and options (CommandModule).
+//
+// No error repeats a value of the command line, which may be a secret (A9).
 
 import { Command, CommanderError } from 'commander';
 import { asInvoked } from './program-name.ts';
+
+const USAGE_ERROR = 2;
 
 export type Parsed<Options> =
   | { readonly do: 'run'; readonly options: Options }
   | { readonly do: 'exit'; readonly code: number };
 
-export interface Program<Options> {
-  /** `actor-gateway COMMAND`; shown as it was invoked, in `after` too. */
-  readonly name: string;
-  readonly description: string;
-  readonly version: string;
-  /** Where --version means something else there. @default '-V, --version' */
-  readonly versionFlags?: string;
-  /** Printed after the options. */
-  readonly after: string;
+/** A command whose code is loaded when it runs. */
+export interface CommandModule {
+  /** Declares arguments, options and help. */
   declare(command: Command): void;
-  /** Reads what was given; what is missing or contradicts is told by `command.error`. */
-  read(command: Command): Options;
+  /** Returns the exit code. Rejects with UsageError and ApiProblem. */
+  run(command: Command): Promise<number>;
 }
 
-let onDeclared: ((command: Command) => void) | undefined;
-
-/**
- * What the program declares whose arguments `run` would read; undefined where it reads none. Nothing else of it is run: the
- * program is told to exit. One at a time.
- */
-export async function declaredBy(run: () => unknown): Promise<Command | undefined> {
-  let declared: Command | undefined;
-  onDeclared = (command) => {
-    declared ??= command;
-  };
-  try {
-    await run();
-    return declared;
-  } finally {
-    onDeclared = undefined;
-  }
-}
-
-/** Reads the arguments after the program's name. Help, version and usage errors have been printed when it says exit. */
-export function parseProgram<Options>(program: Program<Options>, args: readonly string[]): Parsed<Options> {
-  const command = new Command(asInvoked(program.name))
-    .description(program.description)
-    .allowExcessArguments(false);
-  program.declare(command);
-  command
-    .version(program.version, program.versionFlags ?? '-V, --version', 'print the version')
+/** Returns an empty program; its subcommands inherit these settings. Texts name it `actor-gateway`. */
+export function newProgram(name = 'actor-gateway'): Command {
+  return new Command(name)
+    .allowExcessArguments(false)
+    .enablePositionalOptions()
     .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', asInvoked(program.after))
+    .helpCommand(false)
     .showHelpAfterError('(--help explains the options)')
-    .configureOutput({ outputError: (text, write) => write(withoutValue(text)) })
+    .configureOutput({
+      writeOut: (text) => process.stdout.write(asInvoked(text)),
+      writeErr: (text) => process.stderr.write(asInvoked(text)),
+      outputError: (text, write) => write(withoutValue(text)),
+    })
     .exitOverride();
-  if (onDeclared !== undefined) {
-    onDeclared(command);
-    return { do: 'exit', code: 0 };
-  }
+}
+
+/** Parses `words` and reads the options. After `exit`, help, version or the usage error has been printed. */
+export function parse<Options>(
+  program: Command,
+  words: readonly string[],
+  read: (program: Command) => Options,
+): Parsed<Options> {
   try {
-    command.parse([...args], { from: 'user' });
-    return { do: 'run', options: program.read(command) };
+    program.parse([...words], { from: 'user' });
+    return { do: 'run', options: read(program) };
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { do: 'exit', code: error.exitCode === 0 ? 0 : 2 };
+    return { do: 'exit', code: exitCodeOf(error) };
   }
 }
 
-/** An option with a slip in its name is repeated with the value that stands behind it, which may be a secret (A9). */
+/** Returns the exit code of an error that commander has printed. Throws any other. */
+export function exitCodeOf(error: unknown): number {
+  if (!(error instanceof CommanderError)) throw error;
+  return error.exitCode === 0 ? 0 : USAGE_ERROR;
+}
+
+/** Commander repeats unknown words, values that are invalid, and an unknown option with its value. */
 function withoutValue(text: string): string {
-  const cut = text.replace(/(unknown option) '(--[\w-]+|-\w).*'/s, "$1 '$2'");
-  // What it suggests is the option itself where one without a value was given one.
+  const cut = text
+    .replace(/(unknown option) '(--[\w-]+|-\w).*'/s, "$1 '$2'")
+    .replace(/(unknown command) '.*'(?=\n|$)/s, '$1')
+    .replace(/ argument '.*' is invalid\./s, ':')
+    .replace(/command-argument value '.*' is invalid for argument ('[\w-]+')\./s, 'argument $1:');
+  // Commander suggests the option itself if a flag has a value.
   return cut.replace(/unknown option '(--[\w-]+)'\n\(Did you mean \1\?\)/, "option '$1' takes no value");
 }

@@ -1,8 +1,10 @@
 // The command line of gateway-stdio.
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { LoadTarget } from '../../config/load-config.ts';
-import { type Parsed, parseProgram } from './command.ts';
+import { version } from '../version.ts';
+import { newProgram, type Parsed, parse } from './command.ts';
+import { collected, variableName } from './option-values.ts';
 import { isStdioProgram, programName } from './program-name.ts';
 
 export type StdioTarget =
@@ -49,66 +51,72 @@ Ends:
 
 Exit codes: 0 the client has left, 1 failure while running, 2 bad configuration or usage`;
 
-/** Reads the arguments after the program's name. Help, version and usage errors have been printed when it says exit. */
-export function parseStdioOptions(args: readonly string[], version: string): Parsed<StdioOptions> {
+/** Declares the options of gateway-stdio, which `name` starts. */
+export function declareStdio(command: Command, name = 'actor-gateway stdio'): void {
+  command
+    .description('Serves the MCP servers of a catalog, or one MCP address, to a client on stdin and stdout.')
+    .option('-c, --config <file>', 'gateway configuration (YAML): run its servers in this process')
+    .addOption(
+      new Option(
+        '--catalog <file>',
+        "run the servers of this catalog, or of a client's file, with defaults",
+      ).conflicts(['config', 'profile']),
+    )
+    .addOption(
+      new Option(
+        '--server <id>',
+        'with --config or --catalog: only this server, its names without prefix',
+      ).conflicts(['profile', 'url']),
+    )
+    .option('--profile <name>', 'only the servers and tools of this profile of the gateway file')
+    .addOption(
+      new Option(
+        '--url <address>',
+        'pass everything on to a running gateway, or another remote MCP server',
+      ).conflicts(['config', 'catalog']),
+    )
+    .addOption(
+      new Option(
+        '--header <line>',
+        `with --url: send a header, 'Name: value'; \${VAR} is taken from the environment; repeatable`,
+      )
+        .argParser(collected)
+        .conflicts(['config', 'catalog']),
+    )
+    .addOption(
+      new Option('--api-key-file <file>', 'with --url: send the key on the first line of a file').conflicts([
+        'config',
+        'catalog',
+        'apiKeyVariable',
+      ]),
+    )
+    .addOption(
+      new Option('--api-key-variable <name>', 'with --url: send the key in this variable of the environment')
+        .argParser(variableName)
+        .conflicts(['config', 'catalog']),
+    )
+    .option('--print-config', "print the entry for a desktop client's configuration file")
+    .addHelpText('after', after(name));
+}
+
+/** Reads the arguments after the program's name. After `exit`, the outcome has been printed. */
+export function parseStdioOptions(words: readonly string[]): Parsed<StdioOptions> {
   const name = isStdioProgram() ? programName() : 'actor-gateway stdio';
-  return parseProgram(
-    {
-      name,
-      description:
-        'Serves the MCP servers of a catalog, or one MCP address, to a client on stdin and stdout.',
-      version,
-      after: after(name),
-      declare: (command) =>
-        command
-          .option('-c, --config <file>', 'gateway configuration (YAML): run its servers in this process')
-          .option('--catalog <file>', "run the servers of this catalog, or of a client's file, with defaults")
-          .option('--server <id>', 'with --config or --catalog: only this server, its names without prefix')
-          .option('--profile <name>', 'only the servers and tools of this profile of the gateway file')
-          .option('--url <address>', 'pass everything on to a running gateway, or another remote MCP server')
-          .option(
-            '--header <line>',
-            `with --url: send a header, 'Name: value'; \${VAR} is taken from the environment; repeatable`,
-            (line: string, before: readonly string[] = []) => [...before, line],
-          )
-          .option('--api-key-file <file>', 'with --url: send the key on the first line of a file')
-          .option('--api-key-variable <name>', 'with --url: send the key in this variable of the environment')
-          .option('--print-config', "print the entry for a desktop client's configuration file"),
-      read: (command) => {
-        const written = command.opts<Written>();
-        return { target: readTarget(command, written), isPrintConfig: written.printConfig === true };
-      },
-    },
-    args,
-  );
+  const program = newProgram(name).version(version, '-V, --version', 'print the version');
+  declareStdio(program, name);
+  return parse(program, words, (command) => {
+    const written = command.opts<Written>();
+    return { target: readTarget(command, written), isPrintConfig: written.printConfig === true };
+  });
 }
 
 function readTarget(command: Command, written: Written): StdioTarget {
   const { config, catalog, server, profile, url, header = [] } = written;
   const { apiKeyFile: keyFile, apiKeyVariable: keyVariable } = written;
-  if ([config, catalog, url].filter((given) => given !== undefined).length !== 1)
+  if (config !== undefined) return { config, server, profile };
+  if (catalog !== undefined) return { catalog, server, profile };
+  if (url === undefined)
     return command.error('error: give one of --config <file>, --catalog <file> and --url <address>');
-  if (url === undefined) {
-    if (header.length > 0) return command.error('error: --header goes with --url only');
-    if (keyFile !== undefined) return command.error('error: --api-key-file goes with --url only');
-    if (keyVariable !== undefined) return command.error('error: --api-key-variable goes with --url only');
-    if (server !== undefined && profile !== undefined)
-      return command.error('error: give either --server <id> or --profile <name>');
-    if (config !== undefined) return { config, server, profile };
-    if (profile !== undefined)
-      return command.error(
-        'error: --profile goes with --config or --url; a catalog by itself has no profiles',
-      );
-    return { catalog: catalog ?? '', server, profile };
-  }
-  if (server !== undefined)
-    return command.error(
-      'error: --server goes with --config and --catalog only; add it to the address: …/mcp/ID',
-    );
-  if (keyFile !== undefined && keyVariable !== undefined)
-    return command.error('error: give either --api-key-file or --api-key-variable');
-  if (keyVariable !== undefined && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(keyVariable))
-    return command.error('error: --api-key-variable expects the name of a variable');
   const address = inProfile(command, url, profile);
   return { url: address, headers: readHeaders(command, header), keyFile, keyVariable };
 }

@@ -53,7 +53,7 @@ export async function runStdio(
 ): Promise<number | undefined> {
   // stdout is the protocol's, whatever a package may want to print.
   globalThis.console = new Console(process.stderr, process.stderr);
-  const parsed = parseStdioOptions(args, version);
+  const parsed = parseStdioOptions(args);
   if (parsed.do === 'exit') return parsed.code;
   try {
     return await prepared(parsed.options, script);

@@ -30,7 +30,7 @@ export const manualType: TriggerType<ManualConfig> = {
     requiresConfirmation: ({ require_confirmation }) => require_confirmation,
     timeLimit: ({ timeout }) => (timeout === undefined ? undefined : { seconds: timeout, field: 'timeout' }),
   },
-  wayIn: ({ name }) => ({ text: `by hand: run trigger ${name}` }),
+  wayIn: ({ name }) => ({ text: `by hand: triggers run ${name}` }),
   checkAll(all) {
     for (const each of all) checkAllowedCommands(each);
   },

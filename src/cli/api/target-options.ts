@@ -7,7 +7,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
 import { readGateway } from '../../../config/gateway-file/read-gateway.ts';
 import { environmentBeside } from '../../../config/reader/env-file.ts';
@@ -17,6 +17,7 @@ import { SecretValues } from '../../../config/reader/secret-values.ts';
 import { readSourceFile, SourceFile } from '../../../config/reader/source-file.ts';
 import type { Environment } from '../../../config/reader/substitute.ts';
 import { parseYamlTree } from '../../../config/reader/yaml-tree.ts';
+import { seconds } from '../option-values.ts';
 import { USUAL_CONFIG } from '../options.ts';
 import type { Target } from './api-client.ts';
 import { findOperatorKey, requestStateFolder } from './operator-key.ts';
@@ -37,7 +38,7 @@ export const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** Where a key is looked for that no file is named for. */
 export const KEY_VARIABLE = 'GATEWAY_API_KEY';
 
-export const targetHelp = `
+const targetHelp = `
 The address is --url, else listen_addr of the file of --config, else that of ./${USUAL_CONFIG} where there is one, else
 ${DEFAULT_URL}. A key is taken from --api-key-file, else from the environment variable GATEWAY_API_KEY, which may
 stand in .env beside that file. Without either the command uses the operator token of a gateway on this
@@ -45,9 +46,10 @@ machine, if it may read the token's file.
 
 Exit codes: 0 done, 1 it failed, 2 wrong usage`;
 
-export function declareTarget(command: Command, timeoutSeconds: number): void {
+/** Declares the options of a command that sends requests to a running gateway, and explains them after its own help. */
+export function declareTarget(command: Command, timeoutSeconds: number, moreExitCodes = ''): void {
   command
-    .option('--url <address>', 'where the gateway listens')
+    .addOption(new Option('--url <address>', 'where the gateway listens').conflicts('config'))
     .option('-c, --config <file>', 'take the address from this gateway configuration (YAML)')
     .option('--api-key-file <file>', 'file with the key on its first line')
     .option(
@@ -55,25 +57,20 @@ export function declareTarget(command: Command, timeoutSeconds: number): void {
       `longest wait for an answer (default: ${timeoutSeconds})`,
       seconds(0.1, 3600),
     )
-    .addOption(new Option('--api-key [key]').hideHelp());
+    .addHelpText('after', targetHelp + moreExitCodes);
+  refuseBareKey(command);
 }
 
-/** Reads a number of seconds between two bounds. */
-export function seconds(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = text.trim() === '' ? Number.NaN : Number(text);
-    if (value >= least && value <= most) return value;
-    throw new InvalidArgumentError(`Expected seconds, ${least} to ${most}.`);
-  };
-}
-
-/** Says why a key is no argument. The value is not repeated. */
+/** Refuses a key on the command line with the reason. The value is not repeated. */
 export function refuseBareKey(command: Command): void {
-  if (command.opts<{ apiKey?: unknown }>().apiKey === undefined) return;
-  command.error(
-    'error: a key on the command line is shown to everybody who lists processes; ' +
-      'put it into a file (--api-key-file FILE) or into GATEWAY_API_KEY',
-  );
+  command
+    .addOption(new Option('--api-key [key]').hideHelp())
+    .on('option:api-key', () =>
+      command.error(
+        'error: a key on the command line is shown to everybody who lists processes; ' +
+          'put it into a file (--api-key-file FILE) or into GATEWAY_API_KEY',
+      ),
+    );
 }
 
 /** Default `state_dir`, relative to the gateway file. */
@@ -82,7 +79,6 @@ const USUAL_STATE_DIR = '.gateway';
 /** Throws UsageError for an address or a file that cannot be used. */
 export async function readTarget(written: TargetOptions, env: NodeJS.ProcessEnv): Promise<Target> {
   const { url: text, config, apiKeyFile } = written;
-  if (text !== undefined && config !== undefined) throw new UsageError('give either --url or --config');
   const usual = existsSync(USUAL_CONFIG) ? USUAL_CONFIG : undefined;
   const file = config ?? usual;
   const environment = file === undefined ? env : (await environmentBeside(resolve(file), env)).environment;

@@ -4,15 +4,13 @@ import { dirname } from 'node:path';
 import { serverIdPattern } from '../../../config/catalog/catalog-schema.ts';
 import type { EntryToWrite } from '../../../config/catalog/edit-block.ts';
 import { UsageError } from '../api/target-options.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
+import { collected } from '../option-values.ts';
 import { complain } from '../views/output.ts';
 import {
   type CatalogOptions,
   catalogHelp,
-  collected,
   declareCatalog,
-  exitHelp,
   readCatalogOptions,
   reportingProblems,
 } from './catalog-options.ts';
@@ -42,49 +40,32 @@ Authorization) go into .env beside the gateway file, with mode 0600, and a refer
 ${catalogHelp}
 
 Examples:
-  actor-gateway add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files
-  actor-gateway add hub --env HUB_TOKEN --tag code -- uvx hub-mcp
-  actor-gateway add search https://mcp.example.com/mcp --header 'Authorization: Bearer 4711'
-${exitHelp}`;
+  actor-gateway servers add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files
+  actor-gateway servers add hub --env HUB_TOKEN --tag code -- uvx hub-mcp
+  actor-gateway servers add search https://mcp.example.com/mcp --header 'Authorization: Bearer 4711'`;
 
-/** Gives the exit code. */
-export async function addServer(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway add',
-      description: sentenceOf('add'),
-      version,
-      after,
-      declare: (command) => {
-        command
-          .usage('[options] <name> (-- <command...> | <url>)')
-          .argument('<name>', 'id of the server: 1 to 64 of A-Z a-z 0-9 . _ -')
-          .argument('[words...]', 'behind --: the program and its arguments; or an address')
-          .option(
-            '--env <NAME=value>',
-            'a variable of the program; NAME alone is a reference to it; repeatable',
-            collected,
-          )
-          .option(
-            "--header <'Name: value'>",
-            'a header of each request to the address; repeatable',
-            collected,
-          )
-          .option('--tag <word>', 'a word for tool search; repeatable', collected)
-          .option('--sse', 'the address speaks the older transport')
-          .option('--force', 'replace a server of that name');
-        declareCatalog(command);
-      },
-      read: (command) => {
-        const [id = '', ...words] = command.args;
-        return { ...readCatalogOptions(command), id, words, given: command.opts<Given>() };
-      },
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  return reportingProblems(() => added(parsed.options));
-}
+export const addServer: CommandModule = {
+  declare: (command) => {
+    command
+      .usage('[options] <name> (-- <command...> | <url>)')
+      .option(
+        '--env <NAME=value>',
+        'a variable of the program; NAME alone is a reference to it; repeatable',
+        collected,
+      )
+      .option("--header <'Name: value'>", 'a header of each request to the address; repeatable', collected)
+      .option('--tag <word>', 'a word for tool search; repeatable', collected)
+      .option('--sse', 'the address speaks the older transport')
+      .option('--force', 'replace a server of that name')
+      .addHelpText('after', after);
+    declareCatalog(command);
+  },
+  run: (command) => {
+    const [id = '', ...words] = command.args;
+    const options = { ...readCatalogOptions(command), id, words, given: command.opts<Given>() };
+    return reportingProblems(() => added(options));
+  },
+};
 
 async function added(options: Options): Promise<number> {
   const { id, given } = options;

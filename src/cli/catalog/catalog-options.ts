@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { ConfigError } from '../../../config/reader/problem.ts';
-import { declareTarget, refuseBareKey, type TargetOptions } from '../api/target-options.ts';
+import { declareTarget, type TargetOptions } from '../api/target-options.ts';
 import { complain } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
 import type { ReloadOptions } from './running-gateway.ts';
@@ -31,18 +31,11 @@ export function declareCatalog(command: Command): void {
 }
 
 export function readCatalogOptions(command: Command): CatalogOptions {
-  refuseBareKey(command);
   const { reload, json, ...target } = command.opts<
     TargetOptions & { catalog?: string; reload: boolean; json?: boolean }
   >();
   return { ...target, isReloading: reload, isJson: json === true };
 }
-
-/** Adds to what was given before. */
-export const collected = (text: string, before: readonly string[] = []): readonly string[] => [
-  ...before,
-  text,
-];
 
 /** Tells of bad files as compilers do. */
 export async function reportingProblems(run: () => Promise<number>): Promise<number> {

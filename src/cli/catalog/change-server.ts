@@ -1,15 +1,13 @@
-// `remove`, `enable` and `disable`: one server of the catalog less, or switched.
+// `servers remove`, `servers enable` and `servers disable`: one server of the catalog less, or switched.
 
 import { plainId } from '../../../config/catalog/read-catalog.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem } from '../api/api-client.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
 import {
   type CatalogOptions,
   catalogHelp,
   declareCatalog,
-  exitHelp,
   readCatalogOptions,
   reportingProblems,
 } from './catalog-options.ts';
@@ -31,29 +29,23 @@ const notes = {
   disable: 'Its entry stays, with enabled: false, or disabled: true where the file of a client says it so.',
 };
 
-/** Gives the exit code. */
-export async function changeServer(
-  name: keyof typeof words,
-  args: readonly string[],
-  version: string,
-): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: `actor-gateway ${name}`,
-      description: sentenceOf(name),
-      version,
-      after: `\n${notes[name]}\n${catalogHelp}\n\nExample:\n  actor-gateway ${name} files\n${exitHelp}`,
-      declare: (command) => {
-        command.argument('<name>', 'the server, as the catalog has it');
-        declareCatalog(command);
-      },
-      read: (command) => ({ ...readCatalogOptions(command), id: command.args[0] ?? '' }),
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  return reportingProblems(() => changed(name, parsed.options));
-}
+const commandFor = (name: keyof typeof words): CommandModule => ({
+  declare: (command) => {
+    command.addHelpText(
+      'after',
+      `\n${notes[name]}\n${catalogHelp}\n\nExample:\n  actor-gateway servers show ${name} files`,
+    );
+    declareCatalog(command);
+  },
+  run: (command) =>
+    reportingProblems(() => changed(name, { ...readCatalogOptions(command), id: command.args[0] ?? '' })),
+});
+
+export const catalogCommands = {
+  remove: commandFor('remove'),
+  enable: commandFor('enable'),
+  disable: commandFor('disable'),
+};
 
 async function changed(name: keyof typeof words, options: Options): Promise<number> {
   const { id } = options;

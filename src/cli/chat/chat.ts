@@ -1,4 +1,4 @@
-// `chat AGENT`: a conversation with an agent, line by line. On a terminal its answer is shown as it grows, with the tools that it calls,
+// `agents chat`: a conversation with an agent, line by line. On a terminal its answer is shown as it grows, with the tools that it calls,
 // and what it asks people is asked here; elsewhere each line of stdin is asked, and stdout has the answers.
 
 import { randomUUID } from 'node:crypto';
@@ -7,9 +7,8 @@ import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import { isTerminal } from '../../terminal/paint.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApiClient } from '../api/api-client.ts';
-import { declareTarget, refuseBareKey, targetHelp } from '../api/target-options.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import { declareTarget } from '../api/target-options.ts';
+import type { CommandModule } from '../command.ts';
 import { complain, print } from '../views/output.ts';
 import { leftLine } from '../views/run-views.ts';
 import { AskedRun, heedSignals } from './asked-run.ts';
@@ -29,45 +28,31 @@ const after = `
 Ctrl-C cancels what is being answered, and a second one ends; so do /exit and Ctrl-D.
 ${FILES_HELP}
 Examples:
-  actor-gateway chat oncall
-  actor-gateway chat notes -f agents/notes.yaml
-  echo "what is new?" | actor-gateway chat oncall --session monday
-${targetHelp}, 3 it waits for approval, and nobody is there to ask`;
+  actor-gateway agents chat oncall
+  actor-gateway agents chat notes -f agents/notes.yaml
+  echo "what is new?" | actor-gateway agents chat oncall --session monday`;
 
 const ASK_SECONDS = 30;
 const CHANGE_MS = 10_000;
 const WAITS = 3;
 
-/** Talks until it is left, and gives the exit code. */
-export async function chat(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway chat',
-      description: sentenceOf('chat'),
-      version,
-      after,
-      declare: (command) => {
-        command
-          .argument('<agent>', 'name of an agent')
-          .option('--session <name>', 'go on with the conversation of that name (default: a new one)')
-          .option('--user <name>', 'who talks, as the agent and approvals are told');
-        declareFiles(command);
-        declareTarget(command, ASK_SECONDS);
-      },
-      read: (command) => {
-        refuseBareKey(command);
-        const {
-          session = `chat-${randomUUID().slice(0, 8)}`,
-          user,
-          ...target
-        } = command.opts<GatewayOptions & { session?: string; user?: string }>();
-        return { ...target, agent: command.args[0] ?? '', session, user };
-      },
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  const { options } = parsed;
+export const chat: CommandModule = {
+  declare: (command) => {
+    command
+      .option('--session <name>', 'go on with the conversation of that name (default: a new one)')
+      .option('--user <name>', 'who talks, as the agent and approvals are told')
+      .addHelpText('after', after);
+    declareFiles(command);
+    declareTarget(command, ASK_SECONDS, ', 3 it waits for approval, and nobody is there to ask');
+  },
+  run: (command) => {
+    const { session = `chat-${randomUUID().slice(0, 8)}`, ...options } = command.opts<Partial<Options>>();
+    return talk({ user: undefined, ...options, session, agent: command.args[0] ?? '' });
+  },
+};
+
+/** Talks until the person leaves, and returns the exit code. */
+function talk(options: Options): Promise<number> {
   const isScreen = isTerminal(process.stdout, process.env) && process.stdin.isTTY === true;
   return withGateway(options, async (client) => {
     await checkAgent(client, options.agent);
@@ -77,7 +62,7 @@ export async function chat(args: readonly string[], version: string): Promise<nu
 
 /** Better now than after the first line was written. */
 async function checkAgent(client: ApiClient, agent: string): Promise<void> {
-  const { askOneOf } = await import('../commands/get-operations.ts');
+  const { askOneOf } = await import('../commands/resource-requests.ts');
   await askOneOf(client, 'agent', agent, CHANGE_MS);
 }
 

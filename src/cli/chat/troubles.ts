@@ -34,8 +34,8 @@ export function waitingLine(
   const what = `it waits for approval of ${title}`;
   const instead =
     kind === 'agent'
-      ? `"chat ${name}" with the same files asks in the terminal`
-      : `"run ${kind} ${name}" of a running gateway waits for people`;
+      ? `"agents chat ${name}" with the same files asks in the terminal`
+      : `"${kind}s run ${name}" of a running gateway waits for people`;
   return printable(
     endsWithIt
       ? `${what}, and ends with this command: ${instead}`

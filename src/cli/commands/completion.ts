@@ -1,8 +1,7 @@
 // `completion`: prints the script by which a shell completes our command lines.
 
 import { Argument } from 'commander';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
 import { type Shell, scripts, shells } from '../completion/scripts.ts';
 import { print } from '../views/output.ts';
 
@@ -17,20 +16,13 @@ Examples:
 
 Exit codes: 0 done, 2 wrong usage`;
 
-/** Gives the exit code. */
-export async function completion(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Shell>(
-    {
-      name: 'actor-gateway completion',
-      description: sentenceOf('completion'),
-      version,
-      after,
-      declare: (command) => command.addArgument(new Argument('<shell>', 'for which shell').choices(shells)),
-      read: (command) => command.args[0] as Shell,
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  await print(scripts[parsed.options]);
-  return 0;
-}
+export const completion: CommandModule = {
+  declare: (command) =>
+    command
+      .addArgument(new Argument('<shell>', 'for which shell').choices(shells))
+      .addHelpText('after', after),
+  run: async ({ args: [shell] }) => {
+    await print(scripts[shell as Shell]);
+    return 0;
+  },
+};

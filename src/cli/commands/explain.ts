@@ -2,17 +2,11 @@
 
 import { kinds, rootField, schemaOf } from '../../../config/json-schema/schema-fields.ts';
 import { columnsOf, isTerminal, paintFor } from '../../terminal/paint.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
 import { fieldPage } from '../views/field-views.ts';
 import { print, printJson } from '../views/output.ts';
 import { table } from '../views/table.ts';
 import { fieldNamed, kindMeanings } from './named-field.ts';
-
-interface Options {
-  readonly field: string | undefined;
-  readonly isJson: boolean;
-}
 
 const after = `
 A field is named from its kind on, with dots: gateway.limits.body_bytes. Lists and ids are passed through:
@@ -25,27 +19,16 @@ Examples:
 
 Exit codes: 0 done, 2 there is no such field, or wrong usage`;
 
-/** Gives the exit code. */
-export async function explain(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway explain',
-      description: sentenceOf('explain'),
-      version,
-      after,
-      declare: (command) =>
-        command
-          .argument('[field]', 'a kind of file, or a field of one; without it the kinds')
-          .option('--json', 'print the part of the JSON Schema'),
-      read: (command) => ({
-        field: command.args[0],
-        isJson: command.opts<{ json?: boolean }>().json === true,
-      }),
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  const { field: words, isJson } = parsed.options;
+export const explain: CommandModule = {
+  declare: (command) =>
+    command
+      .argument('[field]', 'a kind of file, or a field of one; without it the kinds')
+      .option('--json', 'print the part of the JSON Schema')
+      .addHelpText('after', after),
+  run: (command) => explained(command.args[0], command.opts<{ json?: boolean }>().json === true),
+};
+
+async function explained(words: string | undefined, isJson: boolean): Promise<number> {
   const { stdout } = process;
   const width = isTerminal(stdout, process.env) ? columnsOf(stdout) : undefined;
   if (words === undefined) {

@@ -1,4 +1,4 @@
-// What `get … -f` and `graph … -f` answer: what files have, told as the API would tell it.
+// Triggers, agents, fleets and flows of -f, in the shapes of the API.
 
 import type { Command } from 'commander';
 import { ApiProblem, type ApiResponse } from '../api/api-client.ts';

@@ -1,4 +1,4 @@
-// The question behind `deliveries list`. The gateway looks at a bounded number of records for one answer, so where few of
+// The request behind `deliveries`. The gateway looks at a bounded number of records for one answer, so where few of
 // very many match it is asked again, until there are as many as wanted or nothing is left. A terminal is told of it on
 // stderr, by a line that is gone when the list comes.
 

@@ -7,25 +7,18 @@ import type { logRecord } from '../../http/api/log-stream.ts';
 import { type Paint, paintFor, type Style } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import { ApiClient, ApiProblem, type ApiResponse } from '../api/api-client.ts';
-import {
-  declareTarget,
-  readTarget,
-  refuseBareKey,
-  type TargetOptions,
-  targetHelp,
-  UsageError,
-} from '../api/target-options.ts';
+import { declareTarget, readTarget, type TargetOptions, UsageError } from '../api/target-options.ts';
 import { explainUnknownServer } from '../api/unknown-server.ts';
-import { type Parsed, parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
 import { complain, print, printJson } from '../views/output.ts';
+import { exampleHelp } from './operation.ts';
 
 const TIMEOUT_SECONDS = 10;
 
 type Line = ReturnType<typeof logRecord>;
 
 interface Options extends TargetOptions {
-  readonly server: string | undefined;
+  readonly server?: string;
   readonly follow?: boolean;
   readonly level?: string;
   readonly since?: string;
@@ -34,11 +27,28 @@ interface Options extends TargetOptions {
   readonly json?: boolean;
 }
 
-/** Gives the exit code. Rejects with an ApiProblem, or with UsageError for a value that the gateway refuses. */
-export async function logs(args: readonly string[], version: string): Promise<number> {
-  const parsed = parse(args, version);
-  if (parsed.do === 'exit') return parsed.code;
-  const { options } = parsed;
+export const logs: CommandModule = {
+  declare: (command) => {
+    command
+      .option('--server <server>', 'only of this server')
+      .option('-f, --follow', 'follow new lines')
+      .addOption(
+        new Option('--level <level>', 'this level and above').choices(lineLevels).argParser(readLevel),
+      )
+      .option('--since <time>', 'only what came since: a time, or a while ago such as 10m, 12h')
+      .option('-n, --lines <count>', 'at most this many of the last lines (default: 100)')
+      .option('-t, --timestamps', 'the time in front of each line')
+      .option('--json', 'one JSON object on each line: at, server, level, from, text')
+      .addHelpText('after', exampleHelp(examples));
+    declareTarget(command, TIMEOUT_SECONDS);
+  },
+  run: (command) => shown(command.opts<Options>()),
+};
+
+const examples = ['logs -f', 'logs --server files --since 10m --lines 1000', 'logs --level warn'];
+
+/** Rejects with an ApiProblem, or with UsageError for a value that the gateway refuses. */
+async function shown(options: Options): Promise<number> {
   const client = new ApiClient(await readTarget(options, process.env));
   const timeoutMs = (options.timeout ?? TIMEOUT_SECONDS) * 1000;
   try {
@@ -133,38 +143,4 @@ function readLevel(word: string): string {
   const level = levelNamed(word);
   if (level !== undefined) return level;
   throw new InvalidArgumentError(`There are ${lineLevels.join(', ')}.`);
-}
-
-function parse(args: readonly string[], version: string): Parsed<Options> {
-  return parseProgram<Options>(
-    {
-      name: 'actor-gateway logs',
-      description: sentenceOf('logs'),
-      version,
-      after: `
-Examples:
-  actor-gateway logs -f
-  actor-gateway logs files --since 10m --lines 1000
-  actor-gateway logs --level warn
-${targetHelp}`,
-      declare: (command) => {
-        command.argument('[server]', 'id of a server; without it those of all');
-        declareTarget(command, TIMEOUT_SECONDS);
-        command
-          .option('-f, --follow', 'go on with what comes from now on')
-          .addOption(
-            new Option('--level <level>', 'this level and above').choices(lineLevels).argParser(readLevel),
-          )
-          .option('--since <time>', 'only what came since: a time, or a while ago such as 10m, 12h')
-          .option('-n, --lines <count>', 'the last so many at most (default: 100)')
-          .option('-t, --timestamps', 'the time in front of each line')
-          .option('--json', 'one JSON object on each line: at, server, level, from, text');
-      },
-      read: (command) => {
-        refuseBareKey(command);
-        return { ...command.opts<Omit<Options, 'server'>>(), server: command.args[0] };
-      },
-    },
-    args,
-  );
 }

@@ -1,7 +1,7 @@
 // `machines`: prints the state machines of this program as Mermaid diagrams. docs/state-charts.md is generated from them.
 
+import type { Command } from 'commander';
 import type { AnyStateMachine } from 'xstate';
-import { suggest } from '../../../config/reader/suggest.ts';
 import { connectionMachine } from '../../../machines/connection.ts';
 import { conversationMachine } from '../../../machines/conversation.ts';
 import { gatewayMachine } from '../../../machines/gateway.ts';
@@ -9,8 +9,8 @@ import { serverMachine } from '../../../machines/server.ts';
 import { supervisorMachine } from '../../../machines/supervisor.ts';
 import { triggerMachine } from '../../../machines/trigger.ts';
 import { UsageError } from '../api/target-options.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import { hintFor } from '../api/unknown-name.ts';
+import type { CommandModule } from '../command.ts';
 import { mermaid } from '../views/mermaid.ts';
 import { print } from '../views/output.ts';
 
@@ -24,32 +24,27 @@ export const machineList: Readonly<Record<string, AnyStateMachine>> = {
   conversation: conversationMachine,
 };
 
-/** Prints one machine, or all of them, and gives the exit code. */
-export async function machines(args: readonly string[], version: string): Promise<number> {
-  const names = Object.keys(machineList);
-  const parsed = parseProgram(
-    {
-      name: 'actor-gateway machines',
-      description: sentenceOf('machines'),
-      version,
-      after: '\nExit codes: 0 done, 2 wrong usage',
-      declare: (command) => command.argument('[name]', `one of ${names.join(', ')}; all without it`),
-      read: (command) => command.args[0],
+const declare = (command: Command) =>
+  void command.addHelpText('after', '\nExit codes: 0 done, 2 wrong usage');
+
+export const machineCommands = {
+  list: {
+    declare,
+    run: async () => {
+      const diagrams = Object.entries(machineList).map(
+        ([name, machine]) => `%% ${name}\n${mermaid(machine)}`,
+      );
+      await print(diagrams.join('\n'));
+      return 0;
     },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  const { options: name } = parsed;
-  if (name !== undefined && !Object.hasOwn(machineList, name)) {
-    const close = suggest(name, names);
-    throw new UsageError(
-      `there is no such machine; ${close === undefined ? `there are ${names.join(', ')}` : `did you mean ${close}?`}`,
-    );
-  }
-  const wanted = Object.entries(machineList).filter(([each]) => name === undefined || each === name);
-  const diagrams = wanted.map(([each, machine]) =>
-    name === undefined ? `%% ${each}\n${mermaid(machine)}` : mermaid(machine),
-  );
-  await print(diagrams.join('\n'));
-  return 0;
-}
+  },
+  show: {
+    declare,
+    run: async ({ args: [name = ''] }) => {
+      if (!Object.hasOwn(machineList, name))
+        throw new UsageError(`there is no such machine; ${hintFor(name, Object.keys(machineList))}`);
+      await print(mermaid(machineList[name] as AnyStateMachine));
+      return 0;
+    },
+  },
+} satisfies Readonly<Record<string, CommandModule>>;

@@ -1,4 +1,4 @@
-// `register`: puts the commands of the triggers of a configuration into the menus of their platforms. No gateway is needed for it,
+// `triggers register`: puts the commands of the triggers of a configuration into the menus of their platforms. No gateway is needed for it,
 // and none is disturbed: nothing is locked, and no store is opened.
 
 import {
@@ -16,62 +16,48 @@ import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
 
 interface Options {
   readonly config: string;
-  readonly guild: string | undefined;
-  readonly isJson: boolean;
-  readonly names: readonly string[];
+  readonly guild?: string;
+  readonly json?: boolean;
 }
 
 const after = `
-A menu belongs to an account: with names of triggers those of their accounts are registered, each with all its triggers. It replaces
+Without names all menus are registered. A menu belongs to an account: names of triggers select their accounts, each with all its triggers. It replaces
 what stands there. The variables that the files name must be set.
 
 Examples:
-  actor-gateway register --config gateway.yaml
-  actor-gateway register --config gateway.yaml --guild 4711 team
+  actor-gateway triggers register --config gateway.yaml
+  actor-gateway triggers register --config gateway.yaml --guild 4711 team
 
 Exit codes: 0 done, 1 a platform has refused it, 2 bad configuration or usage`;
 
-/** Gives the exit code. */
-export async function register(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway register',
-      description: sentenceOf('register'),
-      version,
-      after,
-      declare: (command) =>
-        command
-          .argument('[triggers...]', 'names of triggers; without any, all')
-          .option('-c, --config <file>', 'gateway configuration (YAML)')
-          .option('--guild <id>', 'for this guild alone, where it shows at once')
-          .option('--json', 'print the result as JSON'),
-      read: (command) => {
-        const { config, guild, json } = command.opts<{ config?: string; guild?: string; json?: boolean }>();
-        if (config === undefined)
-          return command.error("error: required option '-c, --config <file>' not specified");
-        return { config, guild, isJson: json === true, names: command.args };
-      },
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  try {
-    return await registered(parsed.options);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    printProblems(error.problems);
-    return 2;
-  }
-}
+export const register: CommandModule = {
+  declare: (command) =>
+    command
+      .requiredOption('-c, --config <file>', 'gateway configuration (YAML)')
+      .option('--guild <id>', 'for this guild alone, where it shows at once')
+      .option('--json', 'print the result as JSON')
+      .addHelpText('after', after),
+  run: async (command) => {
+    try {
+      return await registered(command.args, command.opts<Options>());
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      printProblems(error.problems);
+      return 2;
+    }
+  },
+};
 
-async function registered({ config, guild, names, isJson }: Options): Promise<number> {
+async function registered(
+  names: readonly string[],
+  { config, guild, json: isJson = false }: Options,
+): Promise<number> {
   const { triggers, redactor, maxBodyBytes } = await read(config);
   checkNames(triggers, names);
   const adapters = makeAdapters({ maxBodyBytes });

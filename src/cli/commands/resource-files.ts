@@ -1,5 +1,5 @@
-// Triggers, agents, fleets and flows as they stand in files, without a gateway: `validate`, `get … -f` and `graph … -f`. Variables that are not set are
-// warnings here: the files are read on one machine and used on another.
+// Triggers, agents, fleets and flows of files, without a gateway: `validate` and the option -f of lists. Unset variables
+// are warnings here: the files are read on one machine and used on another.
 
 import { resolve } from 'node:path';
 import { environmentBeside } from '../../../config/reader/env-file.ts';

@@ -1,18 +1,17 @@
-// `run agent NAME`, `run fleet NAME`, `run flow NAME`: asks one of them once. Its answer is all that stdout has; on a terminal stderr shows
-// what it does meanwhile.
+// `agents run`, `fleets run`, `flows run`: one run. stdout has the answer alone; on a terminal stderr shows the progress.
 
 import type { Command } from 'commander';
-import { type TargetKind, targetKinds } from '../../../config/resources/triggers/target.ts';
+import type { TargetKind } from '../../../config/resources/triggers/target.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApiProblem, ApiResponse } from '../api/api-client.ts';
 import type { FlowDetails, RunAnswer } from '../api/api-responses.ts';
-import { seconds, UsageError } from '../api/target-options.ts';
+import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import { answerOf } from '../chat/answered-run.ts';
 import { declareFiles, FILES_HELP } from '../chat/local-files.ts';
-import { explainUnknownTarget, targetPath } from './get-operations.ts';
-import { keyValue } from './key-value.ts';
+import { keyValue, seconds } from '../option-values.ts';
 import type { Operation, Situation } from './operation.ts';
+import { explainUnknownTarget, targetPath } from './resource-requests.ts';
 import { readStdin } from './stdin-text.ts';
 
 const WAIT_SECONDS = 600;
@@ -28,33 +27,26 @@ interface RunOptions {
   readonly file?: readonly string[];
 }
 
-const descriptions: Readonly<Record<TargetKind, string>> = {
-  agent: 'Ask an agent, and print its answer.',
-  fleet: 'Ask a fleet of agents, and print the answer that they come to.',
-  flow: 'Run a flow, and print its answer.',
-};
-
 const examples: Readonly<Record<TargetKind, readonly string[]>> = {
   agent: [
-    'run agent oncall --input "what is wrong with the shop?"',
-    'run agent notes --input - --session monday < notes.txt',
-    'run agent notes --input "what is in the folder?" -f agents/notes.yaml',
+    'agents run oncall --input "what is wrong with the shop?"',
+    'agents run notes --input - --session monday < notes.txt',
+    'agents run notes --input "what is in the folder?" -f agents/notes.yaml',
   ],
   fleet: [
-    'run fleet review --input - < change.diff',
-    'run fleet review --input "look at it" -f fleets/ agents/',
+    'fleets run review --input - < change.diff',
+    'fleets run review --input "look at it" -f fleets/ agents/',
   ],
   flow: [
-    'run flow deploy --param version=1.2.3 --param to=staging',
-    'run flow deploy --param version=1.2.3 -f flows/deploy.yaml agents/',
+    'flows run deploy --param version=1.2.3 --param to=staging',
+    'flows run deploy --param version=1.2.3 -f flows/deploy.yaml agents/',
   ],
 };
 
-function runTarget(kind: TargetKind): Operation {
+/** Returns the operation that runs an agent, a fleet or a flow once. */
+export function runTarget(kind: TargetKind): Operation {
   const isFlow = kind === 'flow';
   return {
-    description: descriptions[kind],
-    args: [['<name>', `name of ${kind === 'agent' ? 'an agent' : `a ${kind}`}`]],
     examples: examples[kind],
     help: `${FILES_HELP}
 Exit code 3: it waits for approval; stderr says which, and how to decide.`,
@@ -97,10 +89,6 @@ Exit code 3: it waits for approval; stderr says which, and how to decide.`,
       explainUnknownTarget(kind, problem, situation),
   };
 }
-
-export const runTargets: Readonly<Record<string, Operation>> = Object.fromEntries(
-  targetKinds.map((kind) => [`run ${kind}`, runTarget(kind)] as const),
-);
 
 /** A flow may do without. Throws UsageError. */
 async function inputOf({ input }: RunOptions, isFlow: boolean): Promise<string | undefined> {

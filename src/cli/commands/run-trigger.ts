@@ -1,15 +1,15 @@
-// `run trigger NAME`: runs a trigger of type Manual, asks what has to be asked first, waits for the answer and prints it.
+// `triggers run`: runs a trigger of type Manual after its questions, waits for the answer and prints it.
 
 import { createInterface, type Interface } from 'node:readline/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, Option } from 'commander';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApiClient, ApiResponse } from '../api/api-client.ts';
 import type { RunResponse, TriggerRecord } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
+import { keyValue } from '../option-values.ts';
 import { waitText } from '../views/automation-views.ts';
-import { explainUnknownTrigger, triggerPath } from './get-operations.ts';
-import { keyValue } from './key-value.ts';
 import type { Operation, Situation } from './operation.ts';
+import { explainUnknownTrigger, triggerPath } from './resource-requests.ts';
 
 const WAIT_SECONDS = 300;
 /** The gateway bounds a wait, too. */
@@ -25,12 +25,10 @@ interface RunOptions {
 }
 
 export const runTrigger = {
-  description: 'Run a trigger of type Manual, and print the answer.',
-  args: [['<name>', 'name of a trigger']],
   examples: [
-    'run trigger release --command "ship 1.2.3" --yes',
-    'run trigger release --command ship --input version=1.2.3 --json',
-    'run trigger notes --text "what has changed?" --no-wait',
+    'triggers run release --command "ship 1.2.3" --yes',
+    'triggers run release --command ship --input version=1.2.3 --json',
+    'triggers run notes --text "what has changed?" --no-wait',
   ],
   timeoutSeconds: WAIT_SECONDS,
   declare: (command: Command) => {
@@ -41,8 +39,9 @@ export const runTrigger = {
       .option('--interactive', 'ask for what is missing')
       .option('--yes', 'do not ask for confirmation')
       .option('--no-wait', 'do not wait for the answer')
-      .option('-o, --output <format>', 'json: as --json', outputFormat);
-    command.on('option:output', () => command.setOptionValue('json', true));
+      .addOption(
+        new Option('-o, --output <format>', 'json: as --json').choices(['json']).implies({ json: true }),
+      );
   },
   ask: async (situation: Situation): Promise<ApiResponse> => {
     const { client, args, timeoutMs } = situation;
@@ -127,9 +126,4 @@ async function asked(terminal: Interface, question: string): Promise<string> {
     process.stderr.write('\n');
     throw new UsageError('given up; nothing was run');
   }
-}
-
-function outputFormat(text: string): string {
-  if (text === 'json') return text;
-  throw new InvalidArgumentError('Expected json.');
 }

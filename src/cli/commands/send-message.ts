@@ -1,4 +1,4 @@
-// `send TRIGGER`: has a message sent to a conversation of a trigger, and with --wait tells what has become of it.
+// `triggers send`: sends a message to a conversation of a trigger; with --wait it also prints the outcome.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
@@ -7,8 +7,8 @@ import type { ApiProblem, ApiResponse } from '../api/api-client.ts';
 import type { DeliveryDetails, SendResponse } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
 import { deliveryLine } from '../views/automation-views.ts';
-import { explainUnknownTrigger, triggerPath } from './get-operations.ts';
 import type { Operation, Situation } from './operation.ts';
+import { explainUnknownTrigger, triggerPath } from './resource-requests.ts';
 import { readStdin } from './stdin-text.ts';
 
 const SEND_SECONDS = 30;
@@ -30,11 +30,9 @@ interface Sent extends SendResponse {
 }
 
 export const sendMessage = {
-  description: 'Send a message to a conversation, as an answer of that trigger would be sent.',
-  args: [['<trigger>', 'name of a trigger']],
   examples: [
-    'send team --conversation botmessenger/4711/-100200300 --text "The release is out." --wait',
-    'send team --conversation botmessenger/4711/-100200300 --title Disks --text - < disks.txt',
+    'triggers send team --conversation botmessenger/4711/-100200300 --text "The release is out." --wait',
+    'triggers send team --conversation botmessenger/4711/-100200300 --title Disks --text - < disks.txt',
   ],
   timeoutSeconds: SEND_SECONDS,
   declare: (command: Command) => {

@@ -4,9 +4,7 @@ import { isError } from '../../../config/reader/problem.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
-import { printable } from '../../terminal/terminal-text.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
 import { counted } from '../views/figures.ts';
 import { print, printJson } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
@@ -14,8 +12,8 @@ import { countedResources } from './check.ts';
 import { isGood, readResourceFiles } from './resource-files.ts';
 
 interface Options {
-  readonly paths: readonly string[];
-  readonly isJson: boolean;
+  readonly file: readonly string[];
+  readonly json?: boolean;
 }
 
 const after = `
@@ -27,35 +25,18 @@ Examples:
 
 Exit codes: 0 good, 2 bad files or wrong usage`;
 
-/** Prints the findings and gives the exit code. */
-export async function validate(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway validate',
-      description: sentenceOf('validate'),
-      version,
-      after,
-      declare: (command) =>
-        command
-          .allowExcessArguments()
-          .option('-f, --file <path...>', 'a file, or a folder with files; may be given several times')
-          .option('--json', 'print the result as JSON'),
-      read: (command) => {
-        const [word] = command.args;
-        if (word !== undefined)
-          return command.error(`error: files and folders stand after -f: validate -f ${printable(word)}`);
-        const { file, json } = command.opts<{ file?: readonly string[]; json?: boolean }>();
-        if (file === undefined)
-          return command.error("error: required option '-f, --file <path...>' not specified");
-        return { paths: file, isJson: json === true };
-      },
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  const { paths, isJson } = parsed.options;
+export const validate: CommandModule = {
+  declare: (command) =>
+    command
+      .requiredOption('-f, --file <path...>', 'a file, or a folder with files; may be given several times')
+      .option('--json', 'print the result as JSON')
+      .addHelpText('after', after),
+  run: (command) => validated(command.opts<Options>()),
+};
+
+async function validated({ file: paths, json }: Options): Promise<number> {
   const found = await readResourceFiles(paths);
-  if (isJson) await printJson(JSON.stringify(asJson(found)));
+  if (json === true) await printJson(JSON.stringify(asJson(found)));
   else {
     printProblems(found.problems);
     await print(`${summary(found)}\n`);

@@ -3,17 +3,19 @@
 //
 // CMP2  a name from elsewhere that a terminal would obey, or that would be two lines, is no candidate.
 
+import type { Command } from 'commander';
 import { print } from '../views/output.ts';
-import { type Completed, completed, type Grammar } from './completed.ts';
+import { type Completed, completed, type Declare } from './completed.ts';
 import { knownNames } from './known-names.ts';
 
 /** Prints the answer and gives the exit code, which is 0: a shell shows no failure of this. */
 export async function answerShell(
   [shell = '', , ...words]: readonly string[],
-  grammar: Grammar,
+  program: Command,
+  declare: Declare,
 ): Promise<number> {
   const glued = shell === 'bash' ? gluedWords(words) : { words, skip: 0 };
-  const answer = await completed(glued.words, grammar, knownNames).catch(() => undefined);
+  const answer = await completed(glued.words, program, declare, knownNames).catch(() => undefined);
   if (answer !== undefined) await print(`${linesOf(answer, glued.skip).join('\n')}\n`);
   return 0;
 }

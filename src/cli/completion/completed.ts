@@ -16,14 +16,8 @@ export interface Completed {
   readonly candidates: readonly Candidate[];
 }
 
-/** What is known of the commands. */
-export interface Grammar {
-  readonly commands: readonly Candidate[];
-  /** The second words of a command that needs one; none for the others. */
-  verbsOf(command: string): readonly Candidate[];
-  /** What the command with these one or two words declares, or the program itself for none; undefined for no command. */
-  declared(words: readonly string[]): Promise<Command | undefined>;
-}
+/** Declares what a command of the program takes, and its subcommands. */
+export type Declare = (command: Command) => Promise<void>;
 
 /** What was given of a command before the word that is completed. */
 export interface Given {
@@ -41,23 +35,30 @@ const nothing: Completed = { mode: 'words', candidates: [] };
 /** `words` are those after the program's name; the last of them, perhaps empty, is completed. */
 export async function completed(
   words: readonly string[],
-  grammar: Grammar,
+  program: Command,
+  declare: Declare,
   namesOf: NamesOf,
 ): Promise<Completed> {
   const word = words.at(-1) ?? '';
-  const before = words.slice(0, -1);
+  let command = program;
+  let before = words.slice(0, -1);
+  for (;;) {
+    const next = command.commands.find((each) => each.name() === before[0]);
+    if (next === undefined) break;
+    await declare(next);
+    command = next;
+    before = before.slice(1);
+  }
   const [first] = before;
-  if (first === undefined && !word.startsWith('-')) return beginning(word, grammar.commands);
-  const isPlain = first === undefined || first.startsWith('-');
-  const verbs = isPlain ? [] : grammar.verbsOf(first);
-  if (verbs.length > 0 && before.length === 1) return beginning(word, word.startsWith('-') ? [HELP] : verbs);
-  const name = isPlain ? [] : before.slice(0, verbs.length > 0 ? 2 : 1);
-  const command = await grammar.declared(name);
-  if (command === undefined) return nothing;
-  return ofCommand(command, before.slice(name.length), word, namesOf);
+  const isNoun = command.commands.length > 0;
+  if (isNoun && first === undefined && !word.startsWith('-'))
+    return beginning(
+      word,
+      command.commands.map((each) => [each.name(), each.description()] as const),
+    );
+  if (isNoun && first !== undefined && !first.startsWith('-')) return nothing;
+  return ofCommand(command, before, word, namesOf);
 }
-
-const HELP: Candidate = ['--help', 'print this help'];
 
 async function ofCommand(
   command: Command,

@@ -25,7 +25,6 @@ const synonyms: Readonly<Record<string, Noun>> = {
   dir: 'folder',
   directory: 'folder',
   triggers: 'trigger',
-  servers: 'server',
   deliveries: 'delivery',
 };
 

@@ -13,19 +13,22 @@ import { ConfigError } from '../../../config/reader/problem.ts';
 import { suggest } from '../../../config/reader/suggest.ts';
 import { columnsOf, isTerminal } from '../../terminal/paint.ts';
 import { DEFAULT_URL, UsageError } from '../api/target-options.ts';
+import type { CommandModule } from '../command.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
 import { table } from '../views/table.ts';
 import { lookAt, undoEntry, writeEntry } from './client-file.ts';
 import type { EntryPlace } from './client-text.ts';
-import { type ConnectOptions, parseConnectOptions } from './connect-options.ts';
+import { type ConnectOptions, declareConnect, readConnectOptions } from './connect-options.ts';
 import { connectionTo } from './connection-to.ts';
 
-/** Gives the exit code. Rejects with a UsageError. */
-export async function connect(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseConnectOptions(args, version);
-  if (parsed.do === 'exit') return parsed.code;
-  const { options } = parsed;
+export const connect: CommandModule = {
+  declare: declareConnect,
+  run: (command) => connected(readConnectOptions(command)),
+};
+
+/** Rejects with a UsageError. */
+async function connected(options: ConnectOptions): Promise<number> {
   if (options.client === undefined) return list(options);
   const client = clientOf(options.client, options);
   const place = { root: client.root, name: options.name };

@@ -1,4 +1,4 @@
-// `import`: finds the servers that clients on this machine have, and writes a catalog of them. It asks nothing, so that a
+// `servers import`: finds the servers that clients on this machine have, and writes a catalog of them. It asks nothing, so that a
 // script can run it.
 //
 // IPT1  a file that exists is replaced with --force only, and in one step (files/whole-file.ts).
@@ -13,8 +13,7 @@ import { isError, type Problem } from '../../../config/reader/problem.ts';
 import { readSourceFile, SourceFile } from '../../../config/reader/source-file.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
 import { replaceableFile, UnwritableFile } from '../files/replaceable-file.ts';
 import { writeWhole } from '../files/whole-file.ts';
 import { programName } from '../program-name.ts';
@@ -28,14 +27,12 @@ import { type MergedServer, mergedServers, type Origin } from './merged-servers.
 import { catalogHead, commentsOf, originText, type ShownPath } from './origin-words.ts';
 
 interface Options {
-  readonly from: string | undefined;
-  readonly file: string | undefined;
+  readonly from?: string;
+  readonly file?: string | undefined;
   readonly output: string;
-  readonly isForced: boolean;
-  readonly isJson: boolean;
+  readonly force?: boolean;
+  readonly json?: boolean;
 }
-
-const USUAL_OUTPUT = 'catalog.yaml';
 
 const after = `
 Clients: ${clientIds.join(', ')}. Without --from and a file all of them are looked for, those of the project in this
@@ -44,50 +41,37 @@ folder too. The same server of two clients is written once; two that share a nam
 Values of keys, tokens, secrets and passwords are not written: in their place stands \${NAME}, and what to set is printed.
 
 Examples:
-  actor-gateway import
-  actor-gateway import --from cursor --output cursor.yaml
-  actor-gateway import ~/projects/shop/.vscode/mcp.json --force
+  actor-gateway servers import
+  actor-gateway servers import --from cursor --output cursor.yaml
+  actor-gateway servers import ~/projects/shop/.vscode/mcp.json --force
 
 Exit codes: 0 written, 1 there was nothing to import, 2 bad files or wrong usage`;
 
-/** Gives the exit code. */
-export async function importServers(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway import',
-      description: sentenceOf('import'),
-      version,
-      after,
-      declare: (command) =>
-        command
-          .argument('[file]', "a client's file, or a catalog")
-          .option('--from <client>', `the files of this client alone: ${clientIds.join(', ')}`)
-          .option('-o, --output <file>', `where to write (default: ${USUAL_OUTPUT})`)
-          .option('--force', 'replace the file that is there')
-          .option('--json', 'print the result as JSON'),
-      read: (command) => {
-        const given = command.opts<{ from?: string; output?: string; force?: boolean; json?: boolean }>();
-        const [file] = command.args;
-        if (file !== undefined && given.from !== undefined)
-          return command.error('error: give either a file or --from <client>');
-        return {
-          from: given.from,
-          file,
-          output: given.output ?? USUAL_OUTPUT,
-          isForced: given.force === true,
-          isJson: given.json === true,
-        };
-      },
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  return imported(parsed.options, thisMachine(process.env));
+export const importServers: CommandModule = {
+  declare: (command) =>
+    command
+      .option('--from <client>', `the files of this client alone: ${clientIds.join(', ')}`)
+      .option('-o, --output <file>', 'where to write', 'catalog.yaml')
+      .option('--force', 'replace the file that is there')
+      .option('--json', 'print the result as JSON')
+      .addHelpText('after', after),
+  run: (command) => {
+    const options = command.opts<Options>();
+    const [file] = command.args;
+    if (file !== undefined && options.from !== undefined)
+      throw new UsageError('give either a file or --from <client>');
+    return importCatalog({ ...options, file });
+  },
+};
+
+/** Writes the catalog and returns the exit code. */
+export function importCatalog(options: Options): Promise<number> {
+  return imported(options, thisMachine(process.env));
 }
 
 async function imported(options: Options, machine: Machine): Promise<number> {
-  const { file, from, output, isForced } = options;
-  await refusing(output, () => replaceableFile(output, !isForced));
+  const { file, from, output, force = false } = options;
+  await refusing(output, () => replaceableFile(output, !force));
   const { found, sought } =
     file === undefined
       ? filesOfClients(machine, from)
@@ -117,9 +101,9 @@ async function imported(options: Options, machine: Machine): Promise<number> {
   const result = hiddenSecrets(merged);
   const commented = result.servers.map((server) => ({ ...server, comments: commentsOf(server, shown) }));
   const text = commentedCatalog(commented, catalogHead);
-  await refusing(output, () => writeWhole(output, text, { isNew: !isForced }));
+  await refusing(output, () => writeWhole(output, text, { isNew: !force }));
   const report = reportOf(options, result, problems);
-  if (options.isJson) await printJson(JSON.stringify(report));
+  if (options.json === true) await printJson(JSON.stringify(report));
   else await print(`${inWords(options, result, shown).join('\n')}\n`);
   return 0;
 }

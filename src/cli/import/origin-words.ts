@@ -7,7 +7,7 @@ export type ShownPath = (path: string) => string;
 
 /** The lines above all servers of the catalog. */
 export const catalogHead: readonly string[] = [
-  'The servers of clients on this machine, written by "actor-gateway import".',
+  'The servers of clients on this machine, written by "actor-gateway servers import".',
   `Whatever is written \${NAME} comes from the environment, or from .env beside this file.`,
 ];
 

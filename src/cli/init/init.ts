@@ -6,19 +6,13 @@ import { parseListenAddr, urlOf } from '../../../config/gateway-file/listen-addr
 import { printable } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
 import { readWhole, replaceText } from '../catalog/replace-text.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
-import { importServers } from '../import/import-command.ts';
+import type { CommandModule } from '../command.ts';
+import { importCatalog } from '../import/import-command.ts';
 import { asInvoked } from '../program-name.ts';
 import { print } from '../views/output.ts';
 import { defaults, newFiles, sampleRequest, variablesOf, type Wishes, withOwnServers } from './new-files.ts';
 import { askWishes } from './questions.ts';
 import { makeFolder, refuseExisting, writeAll } from './write-files.ts';
-
-interface Options {
-  readonly folder: string;
-  readonly isWithoutQuestions: boolean;
-}
 
 const after = `
 It writes gateway.yaml, catalog.yaml and what they name. What is there is never written over: a second time is refused.
@@ -29,27 +23,16 @@ Examples:
 
 Exit codes: 0 done, 2 there is such a file, or wrong usage`;
 
-/** Gives the exit code. */
-export async function init(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway init',
-      description: sentenceOf('init'),
-      version,
-      after,
-      declare: (command) =>
-        command
-          .argument('[folder]', 'where to write; made where it is not there', '.')
-          .option('-y, --yes', 'ask nothing, and take what an empty answer would mean'),
-      read: (command) => ({
-        folder: command.args[0] ?? '.',
-        isWithoutQuestions: command.opts<{ yes?: boolean }>().yes === true,
-      }),
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  const { folder, isWithoutQuestions } = parsed.options;
+export const init: CommandModule = {
+  declare: (command) =>
+    command
+      .argument('[folder]', 'where to write; made where it is not there')
+      .option('-y, --yes', 'ask nothing, and take what an empty answer would mean')
+      .addHelpText('after', after),
+  run: (command) => written(command.args[0] ?? '.', command.opts<{ yes?: boolean }>().yes === true),
+};
+
+async function written(folder: string, isWithoutQuestions: boolean): Promise<number> {
   // Before anybody answers five questions for nothing.
   refuseExisting(folder, newFiles(defaults).slice(0, 2));
   const wishes = isWithoutQuestions ? defaults : await asked(folder);
@@ -58,11 +41,12 @@ export async function init(args: readonly string[], version: string): Promise<nu
   if (wishes.files !== undefined) makeFolder(resolve(folder, wishes.files));
   makeFolder(resolve(folder));
   const catalog = join(folder, 'catalog.yaml');
-  const isImported = wishes.isImporting && (await importServers(['--output', catalog], version)) === 0;
+  const isImported = wishes.isImporting && (await importCatalog({ output: catalog })) === 0;
   if (isImported) await addServers(catalog, wishes);
   const others = files.filter(({ path }) => !isImported || path !== 'catalog.yaml');
-  const written = await writeAll(resolve(folder), others, variablesOf(wishes));
-  const paths = written.map((path) => printable(join(folder, path)));
+  const paths = (await writeAll(resolve(folder), others, variablesOf(wishes))).map((path) =>
+    printable(join(folder, path)),
+  );
   await print(`written: ${paths.join(', ')}\n\n${nextSteps(folder, wishes)}\n`);
   return 0;
 }
@@ -83,10 +67,10 @@ function nextSteps(folder: string, { files, listen, hasTriggers, hasKey, isImpor
   const config = shellWord(join(folder, 'gateway.yaml'));
   const first =
     files === defaults.files && !isImporting
-      ? 'call files read_text_file path=hello.txt'
+      ? 'tools call files read_text_file path=hello.txt'
       : files === undefined
         ? 'servers'
-        : 'servers files';
+        : 'servers show files';
   const lines = [
     ...(hasKey ? ['The key is in .env, which nobody else may read.'] : []),
     'Next, and in another terminal once it runs:',

@@ -2,13 +2,14 @@
 //
 // Ctrl-C cancels the request that is under way, and a second one ends at once.
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { columnsOf, isTerminal, paintFor } from '../../terminal/paint.ts';
+import { version } from '../../version.ts';
 import { ApiProblem } from '../api/api-client.ts';
-import { declareTarget, refuseBareKey, targetHelp } from '../api/target-options.ts';
+import { declareTarget } from '../api/target-options.ts';
 import { heedSignals } from '../chat/asked-run.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
+import { exampleHelp } from '../commands/operation.ts';
 import { complain } from '../views/output.ts';
 import { CallDeadline } from './call-deadline.ts';
 import { unknownServer } from './listed-servers.ts';
@@ -23,45 +24,41 @@ import { call, tools } from './tool-commands.ts';
 interface Form {
   readonly run: McpCommand;
   readonly timeoutSeconds: number;
-  readonly args: readonly (readonly [syntax: string, meaning: string])[];
   readonly examples: readonly string[];
-  readonly help: string;
-  declare(command: Command): void;
+  readonly help?: string;
+  declare?(command: Command): void;
 }
 
-const SERVER = 'id of a server, as the catalog has it';
 const LIST_SECONDS = 60;
 const CALL_SECONDS = 600;
 
 const output = (command: Command) =>
   command.option('--output <file>', 'save the picture, sound or bytes of the result, else its text');
 
+const ofServer = (command: Command) =>
+  command.option('--server <server>', 'only of this server (default: all servers, as clients see them)');
+
 export const forms = {
   tools: {
     run: tools,
     timeoutSeconds: LIST_SECONDS,
-    args: [
-      ['[server]', `${SERVER}; without it those of all, as clients see them`],
-      ['[tool]', 'explain this one: its arguments, and an example of a call'],
-    ],
-    examples: ['tools', 'tools files', 'tools files read_text_file', 'tools --catalog ~/.cursor/mcp.json'],
-    help: '',
-    declare: () => {},
+    examples: ['tools', 'tools --server files', 'tools --catalog ~/.cursor/mcp.json'],
+    declare: ofServer,
   },
-  call: {
+  showTool: {
+    run: tools,
+    timeoutSeconds: LIST_SECONDS,
+    examples: ['tools show files read_text_file'],
+  },
+  callTool: {
     run: call,
     timeoutSeconds: CALL_SECONDS,
-    args: [
-      ['<server>', SERVER],
-      ['[tool]', 'name of a tool, as "tools SERVER" lists it'],
-      ['[name=value...]', 'its arguments'],
-    ],
     examples: [
-      'call files read_text_file path=hello.txt head=3',
-      'call files read_multiple_files paths=hello.txt paths=notes.txt',
-      'call shop order item.name=tea item.count:=2',
-      `call files write_file --input '{"path":"a.txt","content":"…"}'`,
-      'call everything get-tiny-image --output tiny.png',
+      'tools call files read_text_file path=hello.txt head=3',
+      'tools call files read_multiple_files paths=hello.txt paths=notes.txt',
+      'tools call shop order item.name=tea item.count:=2',
+      `tools call files write_file --input '{"path":"a.txt","content":"…"}'`,
+      'tools call everything get-tiny-image --output tiny.png',
     ],
     help: `
 Values are read by the schema of the tool: name=value, where numbers, true and false are what they look like if the tool
@@ -82,40 +79,44 @@ time of --timeout begins anew with each sign of progress.
   resources: {
     run: resources,
     timeoutSeconds: LIST_SECONDS,
-    args: [
-      ['[server]', SERVER],
-      ['[uri]', 'read this one'],
-    ],
-    examples: ['resources', 'resources docs', 'resources docs docs://readme --output readme.md'],
-    help: '',
+    examples: ['resources', 'resources --server docs'],
+    declare: ofServer,
+  },
+  showResource: {
+    run: resources,
+    timeoutSeconds: LIST_SECONDS,
+    examples: ['resources show docs docs://readme --output readme.md'],
     declare: output,
   },
   prompts: {
     run: prompts,
     timeoutSeconds: LIST_SECONDS,
-    args: [
-      ['[server]', SERVER],
-      ['[prompt]', 'give this one'],
-      ['[name=value...]', 'its arguments'],
-    ],
-    examples: ['prompts', 'prompts docs', 'prompts docs review language=go'],
-    help: '',
+    examples: ['prompts', 'prompts --server docs'],
+    declare: ofServer,
+  },
+  showPrompt: {
+    run: prompts,
+    timeoutSeconds: LIST_SECONDS,
+    examples: ['prompts show docs review language=go'],
     declare: output,
   },
 } satisfies Readonly<Record<string, Form>>;
 
-export type McpCommandName = keyof typeof forms;
+const commandOf = (form: Form): CommandModule => ({
+  declare: (command) => declare(command, form),
+  run: (command) => {
+    const { server, json, ...options } = command.opts<McpOptions & { server?: string; json?: boolean }>();
+    const args = server === undefined ? command.args : [server];
+    return runForm(form, { ...options, args, isJson: json === true });
+  },
+});
 
-/** Runs one of them, and gives the exit code. Throws UsageError and ApiProblem. */
-export async function runMcpCommand(
-  name: McpCommandName,
-  args: readonly string[],
-  version: string,
-): Promise<number> {
-  const form: Form = forms[name];
-  const parsed = parse(name, form, args, version);
-  if (parsed.do === 'exit') return parsed.code;
-  const { options } = parsed;
+export const mcpCommands = Object.fromEntries(
+  Object.entries(forms).map(([name, form]) => [name, commandOf(form)]),
+) as Readonly<Record<keyof typeof forms, CommandModule>>;
+
+/** Throws UsageError and ApiProblem. */
+async function runForm(form: Form, options: McpOptions): Promise<number> {
   const stop = new AbortController();
   let code: number | undefined;
   const end = (signalled: number) => () => {
@@ -126,7 +127,7 @@ export async function runMcpCommand(
   const heedNoMore = heedSignals(end(INTERRUPTED), end(TERMINATED));
   try {
     return await withPlace(options, options.args[0], (place) =>
-      talk(form, options, place, version, { signal: stop.signal, interrupt: end(INTERRUPTED) }),
+      talk(form, options, place, { signal: stop.signal, interrupt: end(INTERRUPTED) }),
     );
   } catch (error) {
     if (code === undefined || !(error instanceof ApiProblem)) throw error;
@@ -149,7 +150,6 @@ async function talk(
   form: Form,
   options: McpOptions,
   place: Place,
-  version: string,
   { signal: stopped, interrupt }: Ending,
 ): Promise<number> {
   const timeoutMs = (options.timeout ?? form.timeoutSeconds) * 1000;
@@ -221,38 +221,20 @@ async function explained(error: unknown, place: Place): Promise<unknown> {
   return new ApiProblem('open this in a browser if you trust it, and call again', false, undefined, lines);
 }
 
-function parse(name: McpCommandName, form: Form, args: readonly string[], version: string) {
-  return parseProgram<McpOptions>(
-    {
-      name: `actor-gateway ${name}`,
-      description: sentenceOf(name),
-      version,
-      after: [
-        '',
-        'Examples:',
-        ...form.examples.map((example) => `  actor-gateway ${example}`),
-        form.help.trimEnd(),
-        OWN_HELP + targetHelp,
-      ].join('\n'),
-      declare: (command) => {
-        for (const [syntax, meaning] of form.args) command.argument(syntax, meaning);
-        form.declare(command);
-        command
-          .option('--profile <name>', 'only what this profile of the gateway offers')
-          .option('--catalog <file>', 'run the servers of this catalog here, instead of asking a gateway');
-        declareTarget(command, form.timeoutSeconds);
-        command.option('--json', 'print what the server answers, as JSON');
-      },
-      read: (command) => {
-        refuseBareKey(command);
-        const { json, ...own } = command.opts<Omit<McpOptions, 'args' | 'isJson'> & { json?: boolean }>();
-        return { ...own, args: command.args, isJson: json === true };
-      },
-    },
-    args,
-  );
+function declare(command: Command, form: Form): void {
+  form.declare?.(command);
+  command
+    .option('--profile <name>', 'only what this profile of the gateway offers')
+    .addOption(
+      new Option(
+        '--catalog <file>',
+        'run the servers of this catalog here, instead of asking a gateway',
+      ).conflicts(['url', 'config', 'profile']),
+    )
+    .option('--json', 'print what the server answers, as JSON')
+    .addHelpText('after', exampleHelp(form.examples, form.help) + OWN_HELP);
+  declareTarget(command, form.timeoutSeconds);
 }
 
 const OWN_HELP = `
-With --catalog a gateway of its own runs those servers for as long as the command does, in this process.
-`;
+With --catalog a gateway of its own runs those servers for as long as the command does, in this process.`;

@@ -25,15 +25,13 @@ export async function withPlace<T>(
   server: string | undefined,
   use: (place: Place) => Promise<T>,
 ): Promise<T> {
-  const { catalog, profile, url, config } = options;
+  const { catalog, profile } = options;
   if (profile !== undefined && !/^[\w.-]+$/.test(profile))
     throw new UsageError('--profile expects the name of a profile, as the gateway file has it');
   if (catalog === undefined) {
     const target = await readTarget(options, process.env);
     return use(placeOf(new ApiClient(target), target.url, server, profile));
   }
-  if (url !== undefined || config !== undefined || profile !== undefined)
-    throw new UsageError('--catalog runs the servers here; it goes without --url, --config and --profile');
   const gateway = await started(catalog);
   try {
     const { url: own, key } = gateway;

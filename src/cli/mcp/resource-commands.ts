@@ -1,4 +1,4 @@
-// `resources [SERVER [URI]]` and `prompts [SERVER [NAME name=value…]]`.
+// `resources`, `resources show`, `prompts` and `prompts show`.
 
 import { printable } from '../../terminal/terminal-text.ts';
 import { UsageError } from '../api/target-options.ts';
@@ -85,7 +85,7 @@ export const prompts: McpCommand = async (situation) => {
       );
     }
     const { values, problems } = readArguments(promptSchema(prompt), words);
-    if (problems.length > 0) throw refusal(`${server} ${name}`, problems, `prompts ${server}`);
+    if (problems.length > 0) throw refusal(`${server} ${name}`, problems, `prompts --server ${server}`);
     const result = await session.request('prompts/get', { name: prompt.name, arguments: values }, request);
     await give(result, shownMessages(result), situation);
     return 0;

@@ -1,4 +1,4 @@
-// `tools [SERVER [TOOL]]` and `call SERVER TOOL name=value…`.
+// `tools`, `tools show` and `tools call`.
 
 import { readFileSync } from 'node:fs';
 import { printable } from '../../terminal/terminal-text.ts';
@@ -36,7 +36,9 @@ export const tools: McpCommand = async (situation) => {
     const groups = server === undefined ? grouped(items, ids ?? []) : [{ title: server, items }];
     await print(`${groupLines(groups, 'tool', paint, width).join('\n')}\n`);
     if (ids !== undefined && ids.length > 0 && groups.length === 1 && !ids.includes(groups[0]?.title ?? ''))
-      complain('clients are shown these alone (expose: search); "tools SERVER" lists the tools of a server');
+      complain(
+        'clients are shown these alone (expose: search); "tools --server SERVER" lists the tools of a server',
+      );
   }
   return 0;
 };
@@ -47,7 +49,7 @@ export const call: McpCommand = async (situation) => {
   const base = await inputOf(options.input);
   const tool = await toolNamed(name, situation);
   const { values, problems } = readArguments(recordOf(tool.inputSchema), words, base);
-  if (problems.length > 0) throw refusal(`${server} ${name}`, problems, `tools ${server} ${name}`);
+  if (problems.length > 0) throw refusal(`${server} ${name}`, problems, `tools show ${server} ${name}`);
   const result = await session.request('tools/call', { name: tool.name, arguments: values }, request);
   const isFailed = result.isError === true;
   await give(result, shownResult(result, situation.width !== undefined), situation);

@@ -81,7 +81,7 @@ function planForPackage(given: RegistryPackage, machine: InstallingMachine): Pla
   const program = programFor(given, machine);
   if (program === undefined) return `${what}: ${byHand(given)}`;
   if (transport !== 'stdio')
-    return `${what}: it listens at an address (${transport}); start it yourself, and add that address: actor-gateway add NAME URL`;
+    return `${what}: it listens at an address (${transport}); start it yourself, and add that address: actor-gateway servers add NAME URL`;
   if (
     kind === 'pypi' &&
     registryBaseUrl !== undefined &&

@@ -1,4 +1,4 @@
-// `install`: a server of a registry is put into the catalog. It runs code of others, so what will be written and run is shown before,
+// `servers install`: a server of a registry is put into the catalog. It runs code of others, so what will be written and run is shown before,
 // and somebody has to agree: on a terminal by an answer, in a script by --yes.
 
 import { Option } from 'commander';
@@ -12,9 +12,7 @@ import { refuseNoId } from '../catalog/add-server.ts';
 import {
   type CatalogOptions,
   catalogHelp,
-  collected,
   declareCatalog,
-  exitHelp,
   readCatalogOptions,
   reportingProblems,
 } from '../catalog/catalog-options.ts';
@@ -23,9 +21,9 @@ import { CatalogFile } from '../catalog/change-catalog.ts';
 import { shortPath, tell } from '../catalog/outcome.ts';
 import { tellGateway } from '../catalog/running-gateway.ts';
 import { SecretKeeper } from '../catalog/secret-words.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
 import { isOnPath } from '../commands/unstartable.ts';
+import { collected } from '../option-values.ts';
 import { complain } from '../views/output.ts';
 import { shellWord } from '../views/shell-word.ts';
 import { allowed } from './allowed-items.ts';
@@ -63,44 +61,35 @@ ${registryHelp}
 ${catalogHelp}
 
 Examples:
-  actor-gateway install io.github.example/weather
-  actor-gateway install io.github.example/weather --as weather --set WEATHER_API_KEY='\${MY_KEY}' --yes
-${exitHelp}`;
+  actor-gateway servers install io.github.example/weather
+  actor-gateway servers install io.github.example/weather --as weather --set WEATHER_API_KEY='\${MY_KEY}' --yes`;
 
-/** Gives the exit code. */
-export async function installServer(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway install',
-      description: sentenceOf('install'),
-      version,
-      versionFlags: '-V, --cli-version',
-      after,
-      declare: (command) => {
-        command
-          .argument('<name>', 'the name of the server in the registry, such as io.github.example/weather')
-          .option('--as <id>', 'its id in the catalog (default: the end of its name)')
-          .option('--version <version>', 'that version instead of the newest')
-          .addOption(
-            new Option('--from <kind>', 'how to have it, where there are several ways').choices([...kinds]),
-          )
-          .option('--set <NAME=value>', 'an answer to what the entry asks; repeatable', collected)
-          .option('--tag <word>', 'a word for tool search; repeatable', collected)
-          .option('--registry <address>', 'ask this registry')
-          .option('--allow <item>', 'allow one item that needs permission; repeatable', collected)
-          .option('-y, --yes', 'do not ask whether to write and run it')
-          .option('--force', 'replace a server of that id');
-        declareCatalog(command);
-      },
-      read: (command) => {
-        return { ...readCatalogOptions(command), name: command.args[0] ?? '', given: command.opts<Given>() };
-      },
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  return reportingProblems(() => installed(parsed.options));
-}
+export const installServer: CommandModule = {
+  declare: (command) => {
+    command
+      .option('--as <id>', 'its id in the catalog (default: the end of its name)')
+      .option('--version <version>', 'that version instead of the newest')
+      .addOption(
+        new Option('--from <kind>', 'how to have it, where there are several ways').choices([...kinds]),
+      )
+      .option('--set <NAME=value>', 'an answer to what the entry asks; repeatable', collected)
+      .option('--tag <word>', 'a word for tool search; repeatable', collected)
+      .option('--registry <address>', 'ask this registry')
+      .option('--allow <item>', 'allow one item that needs permission; repeatable', collected)
+      .option('-y, --yes', 'do not ask whether to write and run it')
+      .option('--force', 'replace a server of that id')
+      .addHelpText('after', after);
+    declareCatalog(command);
+  },
+  run: (command) => {
+    const options = {
+      ...readCatalogOptions(command),
+      name: command.args[0] ?? '',
+      given: command.opts<Given>(),
+    };
+    return reportingProblems(() => installed(options));
+  },
+};
 
 async function installed(options: Options): Promise<number> {
   const { given, name } = options;

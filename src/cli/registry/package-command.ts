@@ -68,11 +68,11 @@ export function byHand({ registryType, identifier, version, fileSha256 }: Regist
   const own = version === undefined ? identifier : `${identifier}@${version}`;
   if (registryType === 'mcpb') {
     const sum = fileSha256 === undefined ? '' : `, check its SHA-256 (${fileSha256})`;
-    return `a bundle is not installed by this command; download it${sum}, unpack it as a zip file, and add the command in its manifest.json: actor-gateway add NAME -- COMMAND`;
+    return `a bundle is not installed by this command; download it${sum}, unpack it as a zip file, and add the command in its manifest.json: actor-gateway servers add NAME -- COMMAND`;
   }
   if (registryType === 'nuget')
-    return `packages of .NET are not installed by this command; with its SDK (10 or newer) add it, and its arguments behind a second --: actor-gateway add NAME -- dnx ${own} --yes`;
-  return 'packages of this kind are not installed by this command; install it as its maker says, and add its command: actor-gateway add NAME -- COMMAND';
+    return `packages of .NET are not installed by this command; with its SDK (10 or newer) add it, and its arguments behind a second --: actor-gateway servers add NAME -- dnx ${own} --yes`;
+  return 'packages of this kind are not installed by this command; install it as its maker says, and add its command: actor-gateway servers add NAME -- COMMAND';
 }
 
 /** Returns the options to write between program and package. */

@@ -1,78 +1,51 @@
-// `search`: what a registry has.
+// `servers search`: what a registry has.
 
-import { InvalidArgumentError } from 'commander';
 import { Registry, RegistryError } from '../../../actors/mcp/registry/registry.ts';
 import type { RegistryEntry } from '../../../actors/mcp/registry/registry-entry.ts';
 import { columnsOf, isTerminal } from '../../terminal/paint.ts';
 import { ApiProblem } from '../api/api-client.ts';
 import { exitHelp } from '../catalog/catalog-options.ts';
 import { findRegistry } from '../catalog/catalog-place.ts';
-import { parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import type { CommandModule } from '../command.ts';
+import { countUpTo } from '../option-values.ts';
 import { print, printJson } from '../views/output.ts';
 import { table } from '../views/table.ts';
 import { plansFor } from './install-plan.ts';
 
 interface Options {
-  readonly word: string | undefined;
-  readonly config?: string | undefined;
-  readonly registry?: string | undefined;
+  readonly config?: string;
+  readonly registry?: string;
   readonly limit: number;
-  readonly isJson: boolean;
+  readonly json?: boolean;
 }
 
 export const registryHelp = `
 The registry is --registry, else registry_url of the gateway file (--config, else ./gateway.yaml), else the public one. It speaks the
 API of the public registry, v0.1; its address is given without that.`;
 
-const DEFAULT_LIMIT = 30;
+const after = `${registryHelp}
 
-/** Gives the exit code. */
-export async function searchRegistry(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway search',
-      description: sentenceOf('search'),
-      version,
-      after: `${registryHelp}\n\nExamples:\n  actor-gateway search filesystem\n  actor-gateway search github --limit 5 --json\n${exitHelp}`,
-      declare: (command) =>
-        command
-          .argument('[word]', 'a part of the name; without it, all')
-          .option('-c, --config <file>', 'gateway configuration (YAML), for its registry_url')
-          .option('--registry <address>', 'ask this registry')
-          .option('--limit <count>', `most servers that are shown (default: ${DEFAULT_LIMIT})`, count)
-          .option('--json', 'print the result as JSON'),
-      read: (command) => {
-        const {
-          json,
-          limit = DEFAULT_LIMIT,
-          ...own
-        } = command.opts<{
-          config?: string;
-          registry?: string;
-          limit?: number;
-          json?: boolean;
-        }>();
-        return { ...own, limit, word: command.args[0], isJson: json === true };
-      },
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  return searched(parsed.options);
-}
+Examples:
+  actor-gateway servers search filesystem
+  actor-gateway servers search github --limit 5 --json
+${exitHelp}`;
 
-function count(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 1000) return value;
-  throw new InvalidArgumentError('Expected a number, 1 to 1000.');
-}
+export const searchRegistry: CommandModule = {
+  declare: (command) =>
+    command
+      .option('-c, --config <file>', 'gateway configuration (YAML), for its registry_url')
+      .option('--registry <address>', 'ask this registry')
+      .option('--limit <count>', 'most servers that are shown', countUpTo(1000), 30)
+      .option('--json', 'print the result as JSON')
+      .addHelpText('after', after),
+  run: (command) => searched(command.args[0], command.opts<Options>()),
+};
 
-async function searched(options: Options): Promise<number> {
-  const { word, limit, isJson } = options;
+async function searched(word: string | undefined, options: Options): Promise<number> {
+  const { limit, json } = options;
   const address = options.registry ?? (await findRegistry(options.config, process.env));
   const { entries, isCut } = await asking(() => new Registry(address).search(word, limit));
-  if (isJson) {
+  if (json === true) {
     const servers = entries.map((entry) => ({
       name: entry.name,
       version: entry.version,

@@ -5,7 +5,9 @@ import { MoveRefusedError } from '../../../actors/store/moved/move-errors.ts';
 import { exportRows, type MoveSource } from '../../../actors/store/moved/moved-store.ts';
 import type { Moved } from '../../../actors/store/moved/record-file.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
-import { parseProgram } from '../command.ts';
+import { version } from '../../version.ts';
+import { UsageError } from '../api/target-options.ts';
+import type { CommandModule } from '../command.ts';
 import { USUAL_CONFIG } from '../options.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { refuseExisting, toStdout, writeExport } from './export-file.ts';
@@ -15,8 +17,8 @@ import { inStateFolder, MOVE_EXIT_CODES, moving, onDamage, placeOf, storeFile } 
 interface Options {
   readonly config: string;
   readonly to: string;
-  readonly isForced: boolean;
-  readonly isJson: boolean;
+  readonly force?: boolean;
+  readonly json?: boolean;
 }
 
 const after = `
@@ -32,56 +34,37 @@ Examples:
 
 ${MOVE_EXIT_CODES}`;
 
-/** Gives the exit code. */
-export async function exportCommand(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway store export',
-      description: 'Writes everything of a store into a file.',
-      version,
-      after,
-      declare: (command) =>
-        command
-          .option('-c, --config <file>', `gateway configuration (YAML) (default: ./${USUAL_CONFIG})`)
-          .option('--to <file>', 'where to write; - is stdout')
-          .option('--force', 'replace the file that is there')
-          .option('--json', 'print what was written as JSON'),
-      read: (command) => {
-        const { config, to, force, json } = command.opts<{
-          config?: string;
-          to?: string;
-          force?: boolean;
-          json?: boolean;
-        }>();
-        if (to === undefined) return command.error("error: required option '--to <file>' not specified");
-        if (to === '-' && json === true)
-          return command.error('error: --json prints on stdout, where --to - writes the store');
-        return { config: config ?? USUAL_CONFIG, to, isForced: force === true, isJson: json === true };
-      },
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  const { options } = parsed;
-  return moving(options.config, (config, signal) => exported(config, options, version, signal));
-}
+export const exportStore: CommandModule = {
+  declare: (command) =>
+    command
+      .option('-c, --config <file>', 'gateway configuration (YAML)', USUAL_CONFIG)
+      .requiredOption('--to <file>', 'where to write; - is stdout')
+      .option('--force', 'replace the file that is there')
+      .option('--json', 'print what was written as JSON')
+      .addHelpText('after', after),
+  run: (command) => {
+    const options = command.opts<Options>();
+    if (options.to === '-' && options.json === true)
+      throw new UsageError('--json prints on stdout, where --to - writes the store');
+    return moving(options.config, (config, signal) => exported(config, options, signal));
+  },
+};
 
 async function exported(
   config: GatewayConfig,
-  { to, isForced, isJson }: Options,
-  version: string,
+  { to, force = false, json }: Options,
   signal: AbortSignal,
 ): Promise<void> {
-  if (to !== '-') await refuseExisting(to, isForced);
+  if (to !== '-') await refuseExisting(to, force);
   const progress = new MoveProgress();
   const about = { madeBy: `actor-gateway ${version}`, at: new Date().toISOString() };
   const moved = await withSource(config, (source) => {
     const fill = (write: (part: string) => Promise<void>) =>
       exportRows(source, about, write, { onProgress: (each) => progress.show(each), signal });
-    return to === '-' ? fill(toStdout) : writeExport(to, isForced, fill);
+    return to === '-' ? fill(toStdout) : writeExport(to, force, fill);
   }).finally(() => progress.end());
   const { counts, sha256 } = moved;
-  if (isJson) await printJson(JSON.stringify({ ok: true, file: to, counts, sha256 }));
+  if (json === true) await printJson(JSON.stringify({ ok: true, file: to, counts, sha256 }));
   else if (to === '-') complain(inWords(config, 'stdout', moved));
   else await print(`${inWords(config, to, moved)}\n`);
 }

@@ -6,7 +6,7 @@ import { addAbortSignal } from 'node:stream';
 import { StoreFileError } from '../../../actors/store/moved/move-errors.ts';
 import { importRows, type MoveTarget } from '../../../actors/store/moved/moved-store.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
-import { parseProgram } from '../command.ts';
+import type { CommandModule } from '../command.ts';
 import { USUAL_CONFIG } from '../options.ts';
 import { print, printJson } from '../views/output.ts';
 import { countsInWords, MoveProgress } from './move-progress.ts';
@@ -15,7 +15,7 @@ import { inStateFolder, MOVE_EXIT_CODES, moving, onDamage, placeOf, storeFile } 
 interface Options {
   readonly config: string;
   readonly from: string;
-  readonly isJson: boolean;
+  readonly json?: boolean;
 }
 
 const PART_BYTES = 256 * 1024;
@@ -31,37 +31,20 @@ Examples:
 
 ${MOVE_EXIT_CODES}`;
 
-/** Gives the exit code. */
-export async function importCommand(args: readonly string[], version: string): Promise<number> {
-  const parsed = parseProgram<Options>(
-    {
-      name: 'actor-gateway store import',
-      description: 'Fills an empty store with what an export has written.',
-      version,
-      after,
-      declare: (command) =>
-        command
-          .option('-c, --config <file>', `gateway configuration (YAML) (default: ./${USUAL_CONFIG})`)
-          .option('--from <file>', 'what store export has written; - is stdin')
-          .option('--json', 'print what was taken as JSON'),
-      read: (command) => {
-        const { config, from, json } = command.opts<{ config?: string; from?: string; json?: boolean }>();
-        if (from === undefined) return command.error("error: required option '--from <file>' not specified");
-        return { config: config ?? USUAL_CONFIG, from, isJson: json === true };
-      },
-    },
-    args,
-  );
-  if (parsed.do === 'exit') return parsed.code;
-  const { options } = parsed;
-  return moving(options.config, (config, signal) => imported(config, options, signal));
-}
+export const importStore: CommandModule = {
+  declare: (command) =>
+    command
+      .option('-c, --config <file>', 'gateway configuration (YAML)', USUAL_CONFIG)
+      .requiredOption('--from <file>', 'what store export has written; - is stdin')
+      .option('--json', 'print what was taken as JSON')
+      .addHelpText('after', after),
+  run: (command) => {
+    const options = command.opts<Options>();
+    return moving(options.config, (config, signal) => imported(config, options, signal));
+  },
+};
 
-async function imported(
-  config: GatewayConfig,
-  { from, isJson }: Options,
-  signal: AbortSignal,
-): Promise<void> {
+async function imported(config: GatewayConfig, { from, json }: Options, signal: AbortSignal): Promise<void> {
   const total = from === '-' ? undefined : await sizeOf(from);
   const progress = new MoveProgress();
   const onProgress = (each: Parameters<MoveProgress['show']>[0]) => progress.show(each);
@@ -74,7 +57,7 @@ async function imported(
       await target.close();
     }
   }).finally(() => progress.end());
-  if (isJson)
+  if (json === true)
     await printJson(
       JSON.stringify({ ok: true, file: from, counts, sha256, made_by: head.madeBy, at: head.at }),
     );

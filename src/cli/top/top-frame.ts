@@ -167,7 +167,7 @@ function columns(paint: Paint): Column<TopRow>[] {
 /** Below a server that has failed: when it is tried again, and why it failed. */
 function troubleLines(row: TopRow | undefined, { troubles }: Sample, { paint, width }: View): string[] {
   if (row?.state === 'failed' && row.trouble === undefined && troubles.size >= MAX_TROUBLES)
-    return [paint('busy', `    "servers ${row.id}" tells why`.slice(0, width))];
+    return [paint('busy', `    "servers show ${row.id}" tells why`.slice(0, width))];
   if (row?.trouble === undefined) return [];
   const { nextRetryAt, reason } = row.trouble;
   const text = `    next try ${retryText(nextRetryAt, Date.now())}: ${printable(reason)}`;

@@ -5,16 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
 import { isTerminal, paintFor } from '../../terminal/paint.ts';
 import { ApiClient, ApiProblem } from '../api/api-client.ts';
-import {
-  declareTarget,
-  readTarget,
-  refuseBareKey,
-  seconds,
-  type TargetOptions,
-  targetHelp,
-} from '../api/target-options.ts';
-import { type Parsed, parseProgram } from '../command.ts';
-import { sentenceOf } from '../command-list.ts';
+import { declareTarget, readTarget, type TargetOptions } from '../api/target-options.ts';
+import type { CommandModule } from '../command.ts';
+import { seconds } from '../option-values.ts';
 import { print } from '../views/output.ts';
 import { Screen } from './screen.ts';
 import { topFrame } from './top-frame.ts';
@@ -32,11 +25,24 @@ interface Options extends TargetOptions {
   readonly sort: Order;
 }
 
-/** Runs until somebody ends it; gives the exit code. Rejects with an ApiProblem when there is nothing to watch. */
-export async function top(args: readonly string[], version: string): Promise<number> {
-  const parsed = parse(args, version);
-  if (parsed.do === 'exit') return parsed.code;
-  const { options } = parsed;
+export const top: CommandModule = {
+  declare: (command) => {
+    command
+      .description(
+        `${command.description()} Keys: ${KEYS}. Without a terminal it prints one frame after the other.`,
+      )
+      .option('--interval <seconds>', 'time between two frames', seconds(0.2, 3600), 2)
+      .option('--once', 'print one frame and end')
+      .addOption(
+        new Option('--sort <order>', 'order of the servers').choices(orderNames).default('activity'),
+      );
+    declareTarget(command, TIMEOUT_SECONDS);
+  },
+  run: (command) => watched(command.opts<Options>()),
+};
+
+/** Rejects with an ApiProblem if there is nothing to watch. */
+async function watched(options: Options): Promise<number> {
   const client = new ApiClient(await readTarget(options, process.env));
   const timeoutMs = (options.timeout ?? TIMEOUT_SECONDS) * 1000;
   const isLive = options.once !== true && isTerminal(process.stdout, process.env);
@@ -129,29 +135,4 @@ async function inTurn(watch: Watch, { once, interval }: Options): Promise<number
     if (once === true || !isRead) return 0;
     await sleep(interval * 1000);
   }
-}
-
-function parse(args: readonly string[], version: string): Parsed<Options> {
-  return parseProgram<Options>(
-    {
-      name: 'actor-gateway top',
-      description: `${sentenceOf('top')} Keys: ${KEYS}. Without a terminal it prints one frame after the other.`,
-      version,
-      after: targetHelp,
-      declare: (command) => {
-        declareTarget(command, TIMEOUT_SECONDS);
-        command
-          .option('--interval <seconds>', 'time between two looks', seconds(0.2, 3600), 2)
-          .option('--once', 'print one frame and end')
-          .addOption(
-            new Option('--sort <order>', 'order of the servers').choices(orderNames).default('activity'),
-          );
-      },
-      read: (command) => {
-        refuseBareKey(command);
-        return command.opts<Options>();
-      },
-    },
-    args,
-  );
 }

@@ -50,7 +50,7 @@ export function banner(
     ),
     gateway.config.api_key === '' ? 'Try:' : 'Try, with the key in GATEWAY_API_KEY:',
     ...serverWords(servers, triggers.length > 0).map((words) => `  ${command(words)}`),
-    ...(triggers.length > 0 ? [`  ${command('get triggers')}`] : []),
+    ...(triggers.length > 0 ? [`  ${command('triggers')}`] : []),
     ...eventOf(triggers, url),
     ...(hasInspector ? [inspectorLine(url, link, command)] : []),
   ].join('\n');
@@ -64,7 +64,7 @@ function inspectorLine(url: string, link: string | undefined, command: Greeted['
 /** What the first server offers, and how that is called; it starts with either. */
 function serverWords(servers: readonly ManagedServer[], hasTriggers: boolean): readonly string[] {
   const id = servers.find(({ entry }) => entry.enabled)?.id;
-  if (id !== undefined) return [`tools ${id}`, `call ${id} TOOL name=value`];
+  if (id !== undefined) return [`tools --server ${id}`, `tools call ${id} TOOL name=value`];
   return servers.length > 0 || !hasTriggers ? ['servers'] : [];
 }
 

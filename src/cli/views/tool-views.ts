@@ -54,7 +54,15 @@ export function toolPage(server: string, tool: Item, paint: Paint, invocation: I
   const { title } = { ...recordOf(tool.annotations), ...tool };
   const { program, options } = invocation;
   const place = options.map(shellWord);
-  const words = [program, 'call', shellWord(server), shellWord(name), ...exampleWords(schema), ...place];
+  const words = [
+    program,
+    'tools',
+    'call',
+    shellWord(server),
+    shellWord(name),
+    ...exampleWords(schema),
+    ...place,
+  ];
   const example = words.join(' ');
   return [
     paint('strong', printable(`${server} ${name}`)),

@@ -177,11 +177,11 @@ describe('from the terminal', () => {
   test('approvals are listed, shown and decided', async () => {
     const one = await asked('t1');
     const two = await asked('t2');
-    const list = await run('approvals', 'list', '--state', 'pending');
+    const list = await run('approvals', '--state', 'pending');
     expect(list.stdout).toMatch(new RegExp(`pending +command +.*${one.id} +/deploy t1`));
-    const newest = await run('approvals', 'list', '--state', 'pending', '--limit', '1');
+    const newest = await run('approvals', '--state', 'pending', '--limit', '1');
     const [, before = ''] = /^more: --before (\S+)$/m.exec(newest.stdout) ?? [];
-    const older = await run('approvals', 'list', '--state', 'pending', '--before', before);
+    const older = await run('approvals', '--state', 'pending', '--before', before);
     expect([newest.stdout.includes(two.id), older.stdout.includes(two.id)]).toEqual([true, false]);
     expect(older.stdout).toContain(one.id);
     const page = await run('approvals', 'show', one.id);
@@ -192,7 +192,7 @@ describe('from the terminal', () => {
     const denied = await run('approvals', 'deny', two.id, '--json');
     expect(JSON.parse(denied.stdout)).toMatchObject({ state: 'denied', decided_by: 'an operator' });
     expect((await ended(one.run)).answer).toBe('did t1');
-    expect((await run('approvals', 'list', '--state', 'maybe')).code).toBe(2);
+    expect((await run('approvals', '--state', 'maybe')).code).toBe(2);
   });
 });
 

@@ -108,12 +108,12 @@ test('who waits for the answer hears at once that it is parked, over HTTP and at
     ...{ state: 'waiting', answer: null, waiting_for: expect.stringContaining('manual:') },
     until: expect.any(String),
   });
-  const command = await runMain(['run', 'trigger', 'notes', '--text', 'never', '--url', url]);
+  const command = await runMain(['triggers', 'run', 'notes', '--text', 'never', '--url', url]);
   expect([command.code, command.stdout]).toEqual([
     0,
     expect.stringMatching(/^manual:\S+ waits for \S.*manual:\S+, until \S+Z; "deliveries show manual:/),
   ]);
-  const listed = await runMain(['deliveries', 'list', '--state', 'waiting', '--url', url]);
+  const listed = await runMain(['deliveries', '--state', 'waiting', '--url', url]);
   expect(listed.stdout.match(/ waits for .*, until \S+Z$/gm)).toHaveLength(3);
   const top = await runMain(['top', '--once', '--url', url]);
   expect(top.stdout).toMatch(/deliveries: 3 waiting/);

@@ -27,7 +27,7 @@ beforeAll(async () => {
   gateway = await startAutomation({ folder, resources: [] });
 });
 
-const list = (...args: string[]) => ['deliveries', 'list', '--url', gateway.url, ...args];
+const list = (...args: string[]) => ['deliveries', '--url', gateway.url, ...args];
 const run = (...args: string[]) => runMain(list(...args), { env: { GATEWAY_API_KEY: '' } });
 
 test('an answer of the API has what was found so far, and where to go on', async () => {

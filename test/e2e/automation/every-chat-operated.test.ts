@@ -142,7 +142,7 @@ test('a menu that the platform shows has the commands of the files, also after t
 test('`register` puts the commands of the files where the platform has a menu for them, and says where it has none', async () => {
   // The gateway is not told of it.
   writeResources(gateway.folder, resources('added'));
-  const register = ['register', '--config', join(gateway.folder, 'gateway.yaml')];
+  const register = ['triggers', 'register', '--config', join(gateway.folder, 'gateway.yaml')];
   const [all, none, guild] = await Promise.all([
     run(...register, '--json'),
     run(...register, ...names),

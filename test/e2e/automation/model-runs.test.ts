@@ -79,7 +79,7 @@ test('a run is streamed with its calls of tools, and afterwards each of its step
 
 test('while its model fails a run says why, and when that is asked again', async () => {
   models.reply({ status: 503 }, { status: 503 }, { text: 'Here I am.' });
-  const args = ['run', 'agent', 'helper', '--input', 'are you there?', '--url', gateway.url];
+  const args = ['agents', 'run', 'helper', '--input', 'are you there?', '--url', gateway.url];
   const { code, stdout, stderr } = await runMain(args, { env: { GATEWAY_API_KEY: '' } });
   expect([code, stdout]).toEqual([0, 'Here I am.\n']);
   expect(stderr).toMatch(/^(the model local:tiny answered 503; tried again in [\d.]+m?s\n){2}$/);

@@ -270,13 +270,24 @@ describe('send', () => {
   test('has it sent, and with --wait tells whether it was', async () => {
     const chat = platform.privateChat(platform.person('Eve'), bot);
     const to = ['--conversation', `botmessenger/${account}/${chat.id}`];
-    const accepted = await run('send', 'team', ...to, '--text', 'one');
+    const accepted = await run('triggers', 'send', 'team', ...to, '--text', 'one');
     expect([accepted.code, accepted.stdout]).toEqual([
       ...[0, expect.stringMatching(/^outbox:send:team\/.* is accepted; "deliveries show /)],
     ]);
     const [sent, json] = await Promise.all([
-      run('send', 'team', ...to, '--title', 'Two', '--text', 'two', '--wait'),
-      run('send', 'team', ...to, '--text', 'three', '--wait', '--json', '--idempotency-key', 'three'),
+      run('triggers', 'send', 'team', ...to, '--title', 'Two', '--text', 'two', '--wait'),
+      run(
+        'triggers',
+        'send',
+        'team',
+        ...to,
+        '--text',
+        'three',
+        '--wait',
+        '--json',
+        '--idempotency-key',
+        'three',
+      ),
     ]);
     expect([sent.code, sent.stdout]).toEqual([0, expect.stringMatching(/^outbox:send:team\/.* is sent\n$/)]);
     expect(JSON.parse(json.stdout)).toEqual({
@@ -288,16 +299,16 @@ describe('send', () => {
       kind: 'error',
       error: new BotError(403, 'Forbidden: bot was kicked'),
     });
-    const dead = await run('send', 'team', ...to, '--text', 'four', '--wait');
+    const dead = await run('triggers', 'send', 'team', ...to, '--text', 'four', '--wait');
     expect([dead.code, dead.stdout]).toEqual([1, expect.stringMatching(/ is dead: 403 .*bot was kicked/)]);
   });
 
   test('says what is wrong, and what was probably meant', async () => {
     const [slip, lost, bad, nowhere] = await Promise.all([
-      run('send', 'taem', '--conversation', inGroup(), '--text', 'x'),
-      run('send', 'team', '--conversation', 'botmessenger/1/2', '--text', 'x'),
-      run('send', 'team', '--conversation', inGroup(), '--text', ' '),
-      run('send', 'team', '--text', 'x'),
+      run('triggers', 'send', 'taem', '--conversation', inGroup(), '--text', 'x'),
+      run('triggers', 'send', 'team', '--conversation', 'botmessenger/1/2', '--text', 'x'),
+      run('triggers', 'send', 'team', '--conversation', inGroup(), '--text', ' '),
+      run('triggers', 'send', 'team', '--text', 'x'),
     ]);
     expect([slip.code, slip.stderr]).toEqual([1, 'there is no trigger "taem"; did you mean team?\n']);
     expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('team knows no way to')]);

@@ -57,7 +57,7 @@ const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.u
 const madeFor = (words: string) => desk.calls.filter(({ args }) => args.for === words);
 
 test('a conversation in a terminal asks there, with the exact arguments, and y and n are heard', async () => {
-  const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+  const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
   await eventually('the prompt', () => terminal.text.includes('> '));
   const questions = () => terminal.text.split('Approve? [y/N] ').length - 1;
   for (const [n, [words, said, told]] of [
@@ -82,7 +82,7 @@ test('a conversation in a terminal asks there, with the exact arguments, and y a
 });
 
 test('a question that is decided elsewhere is withdrawn, and a key that comes late answers nothing', async () => {
-  const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+  const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
   const shows = (what: RegExp) => eventually(String(what), () => what.test(terminal.text));
   const pending = async () =>
     (await ask(`${gateway.url}/approvals?state=pending`)).json.approvals as {
@@ -120,7 +120,7 @@ test('a question that is decided elsewhere is withdrawn, and a key that comes la
 });
 
 test('TYL1: what is being typed when it asks is no answer, and is there again afterwards', async () => {
-  const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+  const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
   const shows = (what: RegExp) => eventually(String(what), () => what.test(terminal.text));
   await shows(/> /);
   terminal.type('tree\rand another');
@@ -143,7 +143,7 @@ test('TYL1: what is being typed when it asks is no answer, and is there again af
 });
 
 test('TYL2: a second question stays below what is told of the first, with what was typed of its answer', async () => {
-  const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+  const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
   const shows = (what: RegExp) => eventually(String(what), () => what.test(terminal.text));
   await shows(/> /);
   terminal.type('both\r');
@@ -167,12 +167,12 @@ const approvalIn = ({ stderr }: Run) => /"approvals approve ([0-9a-f-]{36})"/.ex
 
 describe('where nobody is there to ask', () => {
   test('run agent ends with 3 and says what is to be run, which then works', async () => {
-    const asked = await run('run', 'agent', 'clerk', '--input', 'tax', '--user', 'ada');
+    const asked = await run('agents', 'run', 'clerk', '--input', 'tax', '--user', 'ada');
     expect([asked.code, asked.stdout]).toEqual([3, '']);
     expect(asked.stderr).toContain('it waits for approval of desk/pay: ');
     const id = approvalIn(asked);
     const [list, page, ...refused] = await Promise.all([
-      run('approvals', 'list', '--state', 'pending'),
+      run('approvals', '--state', 'pending'),
       run('approvals', 'show', id),
       // Neither who asked nor a stranger.
       run('approvals', 'approve', id, '--as', 'ada'),
@@ -194,7 +194,7 @@ describe('where nobody is there to ask', () => {
   });
 
   test('as JSON it is told too, and what is denied with a comment is told to the model', async () => {
-    const asked = await run('run', 'agent', 'clerk', '--input', 'fine', '--json');
+    const asked = await run('agents', 'run', 'clerk', '--input', 'fine', '--json');
     expect(asked.code).toBe(3);
     const { id: runId, state, approvals } = JSON.parse(asked.stdout);
     expect({ state, approvals }).toEqual({ state: 'waiting', approvals: [approvalIn(asked)] });
@@ -210,7 +210,10 @@ describe('where nobody is there to ask', () => {
   });
 
   test('a conversation by lines ends with 3 and says so, too', async () => {
-    const said = await runMain(['chat', 'clerk', '--url', gateway.url], { env, input: 'fee\nnever asked\n' });
+    const said = await runMain(['agents', 'chat', 'clerk', '--url', gateway.url], {
+      env,
+      input: 'fee\nnever asked\n',
+    });
     expect([said.code, said.stdout]).toEqual([3, '']);
     expect((await run('approvals', 'approve', approvalIn(said))).code).toBe(0);
     await eventually('the call', () => madeFor('fee').length === 1);
@@ -229,12 +232,12 @@ describe('where nobody is there to ask', () => {
       }),
     );
     const args = ['--config', join(gateway.folder, 'gateway.yaml'), '-f', join(folder, 'clerk.yaml')];
-    const said = await runMain(['run', 'agent', 'clerk', '--input', 'gone', ...args], {
+    const said = await runMain(['agents', 'run', 'clerk', '--input', 'gone', ...args], {
       env: { ...env, KEY_OF_MODEL: 'k' },
     });
     expect([said.code, said.stdout]).toEqual([3, '']);
     expect(said.stderr).toMatch(
-      /it waits for approval of desk\/pay, and ends with this command.*"chat clerk"/,
+      /it waits for approval of desk\/pay, and ends with this command.*"agents chat clerk"/,
     );
     expect(said.stderr).not.toContain('approvals approve');
     expect(said.stderr).not.toContain('the run goes on');

@@ -42,7 +42,7 @@ test('a pause is told once, and what it holds is listed by the conversation as i
     const { stdout } = await run('deliveries', 'show', 'http:orders/1');
     expect(stdout).toMatch(/^state +held$/m);
     const key = /^conversation +(.*)$/m.exec(stdout)?.[1] ?? '';
-    const listed = await run('deliveries', 'list', '--conversation', key);
+    const listed = await run('deliveries', '--conversation', key);
     expect(listed.stdout.match(/http:orders\/\d/g)).toEqual(['http:orders/1']);
   });
 });

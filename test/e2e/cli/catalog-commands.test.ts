@@ -45,7 +45,7 @@ test('a server comes, goes off and on, and leaves, while a gateway runs; all els
       env: { GATEWAY_API_KEY: '' },
     });
   const add = (id: string, options: readonly string[], ...command: readonly string[]) =>
-    run('add', id, '--url', url, ...options, '--', ...command);
+    run('servers', 'add', id, '--url', url, ...options, '--', ...command);
   const nameOf = async () => (await rpc(url, 'puppet', call('name'))).json.result.content[0]?.text;
 
   const variables = ['--env', 'TOKEN=of-the-puppet', '--env', `NAME=\${PUPPET}`, '--tag', 'toys'];
@@ -56,7 +56,7 @@ test('a server comes, goes off and on, and leaves, while a gateway runs; all els
   const env = join(folder, '.env');
   expect(statSync(env).mode & 0o777).toBe(0o600);
   writeFileSync(env, `${readFileSync(env, 'utf8')}PUPPET=first name\n`);
-  const again = await run('enable', 'puppet');
+  const again = await run('servers', 'enable', 'puppet');
   expect([again.code, again.stdout]).toEqual([
     0,
     expect.stringMatching(/is so already.*puppet offers \d+ tools: .*hold/s),
@@ -76,7 +76,7 @@ test('a server comes, goes off and on, and leaves, while a gateway runs; all els
   expect(lstatSync(file).isSymbolicLink()).toBe(true);
   expect(statSync(file).mode & 0o777).toBe(0o640);
 
-  const off = await run('disable', 'puppet', '--json');
+  const off = await run('servers', 'disable', 'puppet', '--json');
   expect(JSON.parse(off.stdout)).toMatchObject({
     server: 'puppet',
     did: 'disabled',
@@ -104,9 +104,9 @@ test('a server comes, goes off and on, and leaves, while a gateway runs; all els
     expect.stringMatching(/exited with code 3.*stderr: no database/s),
   ]);
 
-  for (const name of ['puppet', 'broken']) expect((await run('remove', name)).code).toBe(0);
+  for (const name of ['puppet', 'broken']) expect((await run('servers', 'remove', name)).code).toBe(0);
   expect(read()).toBe(catalogText);
-  const unknown = await run('remove', 'frist');
+  const unknown = await run('servers', 'remove', 'frist');
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('did you mean first?')]);
   expect((await ask(`${url}/servers`)).json.servers.map(({ id }: { id: string }) => id)).toEqual(['first']);
   expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
@@ -120,6 +120,7 @@ test('without a gateway the file is changed all the same, and made where there i
   const run = (...args: readonly string[]) => runMain(args, { cwd: folder, env: { GATEWAY_API_KEY: '' } });
   // Nobody listens on that port.
   const remote = [
+    'servers',
     'add',
     'far',
     'https://mcp.example.com/mcp?key=4711-4711',
@@ -142,9 +143,9 @@ test('without a gateway the file is changed all the same, and made where there i
   expect(readFileSync(join(folder, '.env'), 'utf8')).toBe(
     'FAR_AUTHORIZATION=s3cr3t-s3cr3t\nFAR_KEY=4711-4711\n',
   );
-  const left = await run('disable', 'far', '--catalog', 'catalog.yaml', '--no-reload');
+  const left = await run('servers', 'disable', 'far', '--catalog', 'catalog.yaml', '--no-reload');
   expect([left.code, left.stdout]).toEqual([0, 'far is disabled in catalog.yaml\n']);
-  const usage = await run('add', 'x', '--header', 'a: b', '--', 'node');
+  const usage = await run('servers', 'add', 'x', '--header', 'a: b', '--', 'node');
   expect([usage.code, usage.stderr]).toEqual([
     2,
     expect.stringContaining('--header and --sse are for an address'),

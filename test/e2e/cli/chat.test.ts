@@ -35,12 +35,12 @@ const withLines = (args: readonly string[], input: string) => runMain(args, { en
 
 describe('run agent', () => {
   test('prints the answer and nothing else, and nothing that a terminal would obey', async () => {
-    const { code, stdout, stderr } = await run('run', 'agent', 'clerk', '--input', 'sequences');
+    const { code, stdout, stderr } = await run('agents', 'run', 'clerk', '--input', 'sequences');
     expect([code, stdout, stderr]).toEqual([0, 'heard sequences after 0\n', '']);
   });
 
   test('reads what to ask from stdin, goes on in a session, and prints JSON', async () => {
-    const args = ['run', 'agent', 'clerk', '--input', '-', '--session', 'ada', '--url', gateway.url];
+    const args = ['agents', 'run', 'clerk', '--input', '-', '--session', 'ada', '--url', gateway.url];
     expect((await withLines(args, 'one\n')).stdout).toBe('heard one after 0\n');
     const { stdout } = await withLines([...args, '--json'], 'two\n');
     expect(JSON.parse(stdout)).toMatchObject({ state: 'done', session: 'ada', name: 'clerk' });
@@ -49,11 +49,11 @@ describe('run agent', () => {
 
   test('says why there is no answer, with exit code 1', async () => {
     const [failed, unknown, late, wrong, empty] = await Promise.all([
-      run('run', 'agent', 'clerk', '--input', 'broken'),
-      run('run', 'agent', 'clark', '--input', 'x'),
-      run('run', 'agent', 'desk', '--input', 'for ever', '--wait', '0.5'),
-      run('run', 'agent', 'clerk'),
-      run('run', 'agent', 'clerk', '--input', ''),
+      run('agents', 'run', 'clerk', '--input', 'broken'),
+      run('agents', 'run', 'clark', '--input', 'x'),
+      run('agents', 'run', 'desk', '--input', 'for ever', '--wait', '0.5'),
+      run('agents', 'run', 'clerk'),
+      run('agents', 'run', 'clerk', '--input', ''),
     ]);
     expect([failed.code, failed.stdout]).toEqual([1, '']);
     expect(failed.stderr).toMatch(/^manual:\S+ is failed: .*400/);
@@ -67,14 +67,16 @@ describe('run agent', () => {
   });
 
   test('says at once why an attempt has failed, and leaves stdout to the answer', async () => {
-    const { code, stdout, stderr } = await run('run', 'agent', 'clerk', '--input', 'fails once', '--json');
+    const { code, stdout, stderr } = await run('agents', 'run', 'clerk', '--input', 'fails once', '--json');
     expect([code, JSON.parse(stdout).answer]).toEqual([0, 'heard fails once after 0']);
     expect(stderr).toMatch(/^[^\n]*503[^\n]*; attempt 2 begins in [\d.]+m?s\n$/);
   });
 
   test('cancels its run at Ctrl-C', async () => {
     const atWork = async () => (await ask(`${gateway.url}/deliveries?state=running`)).json.deliveries.length;
-    const terminal = new Terminal(['run', 'agent', 'desk', '--input', 'slow', '--url', gateway.url], { env });
+    const terminal = new Terminal(['agents', 'run', 'desk', '--input', 'slow', '--url', gateway.url], {
+      env,
+    });
     await eventually('the run', async () => (await atWork()) > 0);
     terminal.type('\u0003');
     await eventually('the end', () => /manual:\S+ is cancelled[\s\S]*ENDED 1/.test(terminal.text));
@@ -84,7 +86,7 @@ describe('run agent', () => {
   test('LOC1: runs an agent of files alone, and leaves nothing behind', async () => {
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith('actor-gateway-local-'));
     const { code, stdout, stderr } = await runMain(
-      ['run', 'agent', 'desk', '--input', 'hello', '-f', join(folder, 'agent.yaml')],
+      ['agents', 'run', 'desk', '--input', 'hello', '-f', join(folder, 'agent.yaml')],
       { env },
     );
     expect([code, stdout, stderr]).toEqual([0, 'You said hello.\n', '']);
@@ -94,7 +96,7 @@ describe('run agent', () => {
     const away = join(folder, 'away.yml');
     const spec = '{runtime: {http: {url: "http://127.0.0.1:9/"}}}';
     writeFileSync(away, `apiVersion: example.com/v1\nkind: Agent\nmetadata: {name: away}\nspec: ${spec}\n`);
-    const late = await runMain(['run', 'agent', 'away', '--input', 'x', '-f', away, '--wait', '0.5'], {
+    const late = await runMain(['agents', 'run', 'away', '--input', 'x', '-f', away, '--wait', '0.5'], {
       env,
     });
     expect([late.code, late.stdout]).toEqual([1, '']);
@@ -104,7 +106,7 @@ describe('run agent', () => {
   test('says what is wrong with the files, with exit code 2', async () => {
     const file = join(folder, 'wrong.yaml');
     writeFileSync(file, JSON.stringify({ ...desk, spec: { model: 'scripted:nothing.yaml' } }));
-    const { code, stderr } = await runMain(['run', 'agent', 'desk', '--input', 'x', '-f', file], { env });
+    const { code, stderr } = await runMain(['agents', 'run', 'desk', '--input', 'x', '-f', file], { env });
     expect([code, stderr]).toEqual([2, expect.stringContaining('does not exist')]);
   });
 });
@@ -112,14 +114,14 @@ describe('run agent', () => {
 describe('chat', () => {
   test('answers line by line where there is no terminal, in one conversation', async () => {
     const { code, stdout } = await withLines(
-      ['chat', 'clerk', '--url', gateway.url],
+      ['agents', 'chat', 'clerk', '--url', gateway.url],
       'one\n\ntwo\n/exit\nthree\n',
     );
     expect([code, stdout]).toEqual([0, 'heard one after 0\nheard two after 2\n']);
   });
 
   test('shows the answer as it grows, cancels it with Ctrl-C, and ends with another', async () => {
-    const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+    const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
     await eventually('the prompt', () => terminal.text.includes('> '));
     terminal.type('count\r');
     await eventually('the beginning', () => terminal.text.includes('One, '));
@@ -138,7 +140,7 @@ describe('chat', () => {
 });
 
 test('chat shows each line that was typed ahead when its turn comes, and says of which there was no room', async () => {
-  const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+  const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
   await eventually('the prompt', () => terminal.text.includes('> '));
   terminal.type('count\r');
   await eventually('the beginning', () => terminal.text.includes('One, '));
@@ -155,8 +157,8 @@ describe('runs', () => {
   test('are listed, shown, cancelled and tried again', async () => {
     const asking = { input: 'for ever', wait_seconds: 10 };
     const [none, unknown, waiting] = await Promise.all([
-      run('runs', 'list'),
-      run('runs', 'list', '--state', 'ended'),
+      run('runs'),
+      run('runs', '--state', 'ended'),
       ask(`${gateway.url}/agents/desk/runs`, {
         method: 'POST',
         headers: JSON_BODY,

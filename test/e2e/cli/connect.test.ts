@@ -226,7 +226,7 @@ describe('connect', () => {
 
 describe('the program', () => {
   test.concurrent.each([
-    ['actor-gateway', [], 'actor-gateway [options]'],
+    ['actor-gateway', [], 'actor-gateway [options] [command]'],
     ['actor-gateway', ['stdio'], 'actor-gateway stdio [options]'],
     ['gateway-http', ['top'], 'gateway-http top [options]'],
     ['actor-gateway', ['connect'], 'actor-gateway connect [options] [client]'],

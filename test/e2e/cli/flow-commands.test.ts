@@ -100,68 +100,68 @@ describe('of files alone', () => {
   });
 
   test('get lists fleets and flows, and shows one flow with its nodes', async () => {
-    expect((await run('get', 'fleets')).stdout).toMatch(
-      /^both {3}peer {2}one two {2}- +fleets\/both\.yaml$/m,
-    );
-    const all = (await run('get', 'flows')).stdout;
+    expect((await run('fleets')).stdout).toMatch(/^both {3}peer {2}one two {2}- +fleets\/both\.yaml$/m);
+    const all = (await run('flows')).stdout;
     expect(all).toMatch(/^deploy +6 {2}version \[to\] {2}Ships a version\. +flows\/deploy\.yaml$/m);
-    const one = (await run('get', 'flows', 'deploy')).stdout;
+    const one = (await run('flows', 'show', 'deploy')).stdout;
     expect(one).toMatch(/^parameter +version \(required\) What to ship\.$/m);
     expect(one).toMatch(/^check +Agent +poll \(steps\.check\.output\.text == 'fine'\), no \(else\)$/m);
     expect(one).toMatch(/^poll\/look +Transform +soak$/m);
-    const json = JSON.parse((await run('get', 'flows', 'deploy', '--json')).stdout);
+    const json = JSON.parse((await run('flows', 'show', 'deploy', '--json')).stdout);
     expect(json).toMatchObject({ name: 'deploy', nodes_count: 6, nodes: expect.any(Array) });
-    const unknown = await run('get', 'flows', 'deply');
+    const unknown = await run('flows', 'show', 'deply');
     expect([unknown.code, unknown.stderr]).toEqual([1, 'there is no flow "deply"; did you mean deploy?\n']);
   });
 
   test('graph draws a flow', async () => {
-    const { code, stdout } = await run('graph', 'deploy');
+    const { code, stdout } = await run('flows', 'graph', 'deploy');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^---\ntitle: "deploy"\n---\nflowchart TD\n {2}n1\(\["check<br\/>Agent"\]\)\n/);
     expect(stdout).toContain('  subgraph n2 ["poll<br/>Loop"]\n    n2_1["look<br/>Transform"]\n');
-    expect(JSON.parse((await run('graph', 'deploy', '--json')).stdout).connections).toHaveLength(3);
-    expect((await run('graph', 'deply')).stderr).toBe('there is no flow "deply"; did you mean deploy?\n');
+    expect(JSON.parse((await run('flows', 'graph', 'deploy', '--json')).stdout).connections).toHaveLength(3);
+    expect((await run('flows', 'graph', 'deply')).stderr).toBe(
+      'there is no flow "deply"; did you mean deploy?\n',
+    );
   });
 
   test('run flow prints the answer, also of one that waits for a time', async () => {
-    const done = await run('run', 'flow', 'deploy', '--param', 'version=1.2.3', 'to=shop');
+    const done = await run('flows', 'run', 'deploy', '--param', 'version=1.2.3', 'to=shop');
     expect(done).toEqual({ code: 0, stdout: 'Shipped 1.2.3 to shop.\n', stderr: '' });
-    const json = await run('run', 'flow', 'deploy', '--param', 'version=2', '--json');
+    const json = await run('flows', 'run', 'deploy', '--param', 'version=2', '--json');
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'flow', name: 'deploy', state: 'done' });
   });
 
   test('run flow names the parameters that are missing or unknown, and a flow that is not there', async () => {
-    const missing = await run('run', 'flow', 'deploy');
+    const missing = await run('flows', 'run', 'deploy');
     expect([missing.code, missing.stderr]).toEqual([
       2,
       'error: flow deploy needs\n --param version=… (What to ship.)\n',
     ]);
-    const unknown = await run('run', 'flow', 'deploy', '--param', 'verson=1');
+    const unknown = await run('flows', 'run', 'deploy', '--param', 'verson=1');
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
       'error: flow deploy has no parameter verson; did you mean version?\n',
     ]);
-    expect(await run('run', 'flow', 'deploy', '--param', 'version')).toMatchObject({ code: 2 });
-    const nobody = await run('run', 'flow', 'deply', '--param', 'version=1');
+    expect(await run('flows', 'run', 'deploy', '--param', 'version')).toMatchObject({ code: 2 });
+    const nobody = await run('flows', 'run', 'deply', '--param', 'version=1');
     expect([nobody.code, nobody.stderr]).toEqual([1, 'there is no flow "deply"; did you mean deploy?\n']);
   });
 
   test('run fleet prints the answer that its members come to, and wants an input', async () => {
-    const done = await run('run', 'fleet', 'both', '--input', 'well?');
+    const done = await run('fleets', 'run', 'both', '--input', 'well?');
     expect(done).toMatchObject({ code: 0, stdout: '**one**\nfine\n\n**two**\nfine\n' });
-    expect(await run('run', 'fleet', 'both')).toMatchObject({ code: 2 });
-    expect((await run('run', 'fleet', 'boht', '--input', 'x')).stderr).toContain('did you mean both?');
+    expect(await run('fleets', 'run', 'both')).toMatchObject({ code: 2 });
+    expect((await run('fleets', 'run', 'boht', '--input', 'x')).stderr).toContain('did you mean both?');
   });
 
   test('run flow says why one failed, and that one which waits for people ends with the command', async () => {
-    const failed = await run('run', 'flow', 'broken');
+    const failed = await run('flows', 'run', 'broken');
     expect([failed.code, failed.stdout]).toEqual([1, '']);
     expect(failed.stderr).toMatch(/ is failed: flow broken: no: it is broken\n$/);
-    const waits = await run('run', 'flow', 'ship');
+    const waits = await run('flows', 'run', 'ship');
     expect([waits.code, waits.stderr]).toEqual([
       3,
-      'it waits for approval of Ship it?, and ends with this command: "run flow ship" of a running gateway waits for people\n',
+      'it waits for approval of Ship it?, and ends with this command: "flows run ship" of a running gateway waits for people\n',
     ]);
   });
 });
@@ -191,7 +191,7 @@ test('of a gateway: a flow waits for people, is shown with its nodes, goes on af
   const gateway = await startAutomation({ resources: [], settings: { spec } });
   const run = (...args: string[]) =>
     runMain([...args, '--url', gateway.url], { env: { GATEWAY_API_KEY: '' } });
-  const asked = await run('run', 'flow', 'ship', '--json');
+  const asked = await run('flows', 'run', 'ship', '--json');
   const { id, approvals } = JSON.parse(asked.stdout) as { id: string; approvals: string[] };
   expect(asked.code).toBe(3);
   expect(asked.stderr).toContain(`"approvals approve ${approvals[0]}"`);
@@ -201,7 +201,7 @@ test('of a gateway: a flow waits for people, is shown with its nodes, goes on af
   expect(waiting).toMatch(/^rest +Wait +idle +- +- +0$/m);
   expect(waiting).toMatch(/^ +\d+ {2}\S+ {2}ask {2}entered$/m);
 
-  const following = run('run', 'flow', 'deploy', '--param', 'version=1');
+  const following = run('flows', 'run', 'deploy', '--param', 'version=1');
   await run('approvals', 'approve', approvals[0] ?? '', '--as', 'ada');
   await eventually(async () => {
     const shown = (await run('runs', 'show', id)).stdout;
@@ -229,16 +229,16 @@ test('of a gateway: a flow waits for people, is shown with its nodes, goes on af
     ...['check entered', 'check left', 'poll entered', ...turn(1), ...turn(2)],
     ...['poll left', 'told entered', 'told left'],
   ]);
-  await run('run', 'fleet', 'both', '--input', 'well?');
-  const listed = (await run('runs', 'list', '--flow', 'ship')).stdout.trimEnd().split('\n');
+  await run('fleets', 'run', 'both', '--input', 'well?');
+  const listed = (await run('runs', '--flow', 'ship')).stdout.trimEnd().split('\n');
   expect(listed).toHaveLength(2);
   expect(listed[1]).toMatch(/ done +flow {2}ship /);
-  const fleet = JSON.parse((await run('runs', 'list', '--kind', 'fleet', '--json')).stdout).runs[0];
+  const fleet = JSON.parse((await run('runs', '--kind', 'fleet', '--json')).stdout).runs[0];
   expect(fleet).toMatchObject({ kind: 'fleet', name: 'both' });
   const members = (await run('runs', 'show', fleet.id)).stdout;
   expect(members).toMatch(/^one +done +\d\d:\d\d:\d\d .*fine$/m);
-  expect(await run('runs', 'list', '--flow', 'ship', '--kind', 'flow')).toMatchObject({ code: 2 });
-  expect((await run('get', 'flows', 'ship')).stdout).toMatch(/^ask +Approval +rest$/m);
-  expect((await run('graph', 'ship')).stdout).toContain('n1{{"ask<br/>Approval"}}');
-  expect((await run('get', 'fleets')).stdout).toMatch(/^both {3}peer {2}one two/m);
+  expect(await run('runs', '--flow', 'ship', '--kind', 'flow')).toMatchObject({ code: 2 });
+  expect((await run('flows', 'show', 'ship')).stdout).toMatch(/^ask +Approval +rest$/m);
+  expect((await run('flows', 'graph', 'ship')).stdout).toContain('n1{{"ask<br/>Approval"}}');
+  expect((await run('fleets')).stdout).toMatch(/^both {3}peer {2}one two/m);
 });

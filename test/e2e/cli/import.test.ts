@@ -46,7 +46,7 @@ function machine() {
 describe('import', () => {
   test('leads from the files of clients to their tools, without a secret in between (IPT1, IPT2)', async () => {
     const { cwd, env } = machine();
-    const imported = await runMain(['import'], { cwd, env });
+    const imported = await runMain(['servers', 'import'], { cwd, env });
     expect([imported.code, imported.stderr]).toEqual([
       0,
       expect.stringMatching(/\.gemini\/settings\.json:2:3: mcpServers\.a: needs a command/),
@@ -62,7 +62,7 @@ describe('import', () => {
     expect(imported.stdout + imported.stderr + catalog).not.toContain(SECRET);
     expect(catalog).toContain('  # from VS Code (~/.config/Code/User/mcp.json:5)\n');
 
-    const again = await runMain(['import'], { cwd, env });
+    const again = await runMain(['servers', 'import'], { cwd, env });
     expect([again.code, again.stderr]).toEqual([
       2,
       'error: catalog.yaml is there already; --force replaces it, --output FILE writes another one\n',
@@ -94,10 +94,13 @@ describe('import', () => {
     const { home, cwd, env } = machine();
     const file = join(home, '.config/Code/User/mcp.json');
     writeFileSync(join(cwd, 'out.yaml'), 'mine');
-    const one = await runMain(['import', '--from', 'vscode', '--output', 'out.yaml', '--force', '--json'], {
-      cwd,
-      env,
-    });
+    const one = await runMain(
+      ['servers', 'import', '--from', 'vscode', '--output', 'out.yaml', '--force', '--json'],
+      {
+        cwd,
+        env,
+      },
+    );
     expect([one.code, one.stderr]).toEqual([0, '']);
     expect(JSON.parse(one.stdout)).toMatchObject({
       output: join(cwd, 'out.yaml'),
@@ -111,9 +114,9 @@ describe('import', () => {
       ],
     });
     expect(readFileSync(join(cwd, 'out.yaml'), 'utf8')).not.toContain(SECRET);
-    const wrong = await runMain(['import', join(home, '.gemini/settings.json')], { cwd, env });
+    const wrong = await runMain(['servers', 'import', join(home, '.gemini/settings.json')], { cwd, env });
     expect([wrong.code, wrong.stdout]).toEqual([2, '']);
-    const none = await runMain(['import', '--from', 'zed'], { cwd, env });
+    const none = await runMain(['servers', 'import', '--from', 'zed'], { cwd, env });
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('~/.config/zed/settings.json')]);
   });
 });

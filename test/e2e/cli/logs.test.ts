@@ -43,7 +43,7 @@ test('logs shows what servers wrote with their names in front, without secrets, 
       'loud | info  the token is [redacted]',
     ]),
   );
-  const json = await run(['logs', 'calm', '--json', '--since', '10m', '--lines', '1']);
+  const json = await run(['logs', '--server', 'calm', '--json', '--since', '10m', '--lines', '1']);
   expect(JSON.parse(json.stdout)).toEqual({
     at: expect.any(String),
     server: 'calm',
@@ -54,7 +54,7 @@ test('logs shows what servers wrote with their names in front, without secrets, 
 
   const child = spawn(
     process.execPath,
-    [mainFile, 'logs', '-f', 'loud', '--lines', '0', '--url', gateway.url],
+    [mainFile, 'logs', '-f', '--server', 'loud', '--lines', '0', '--url', gateway.url],
     {
       env: { ...process.env, ...env },
       timeout: 60_000,
@@ -82,14 +82,14 @@ test('logs shows what servers wrote with their names in front, without secrets, 
 });
 
 test('logs of a server that is not there, and a time that is none, are refused with what there is', async () => {
-  const unknown = await run(['logs', 'clam']);
+  const unknown = await run(['logs', '--server', 'clam']);
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('did you mean calm?')]);
   const never = await run(['logs', '--since', 'never']);
   expect([never.code, never.stderr]).toEqual([2, expect.stringContaining('such as 15m')]);
 });
 
 test('the table of servers says why one has failed and when it is tried again', async () => {
-  await run(['start', 'broken']);
+  await run(['servers', 'start', 'broken']);
   const { stdout } = await run(['servers']);
   expect(stdout).toMatch(/REASON\n/);
   expect(stdout).toMatch(/^broken +failed .* (?:parked|backing off|failed), next try .*: .*was refused/m);
@@ -99,7 +99,7 @@ test('the table of servers says why one has failed and when it is tried again', 
 test('each line has a level: of what a server says on stderr, of its log messages, and of what the gateway logs about it', async () => {
   await say('TypeError: no such thing\n    at main (a.js:1)\nDEBUG: a detail');
   await rpc(gateway.url, 'told', call('log', { level: 'critical', logger: 'db', data: `lost ${secret}` }));
-  await run(['start', 'broken']);
+  await run(['servers', 'start', 'broken']);
   const graveLines = async () => (await run(['logs', '--level', 'warning'])).stdout.split('\n');
   const expected = [
     /^loud {3}\| error TypeError: no such thing$/,

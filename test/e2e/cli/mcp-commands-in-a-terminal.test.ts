@@ -14,7 +14,7 @@ beforeAll(async () => {
   gateway = await startGateway({ servers: { everything, raw: fault('echo') } });
 });
 
-const callOf = (...args: string[]) => new Terminal(['call', ...args, '--url', gateway.url]);
+const callOf = (...args: string[]) => new Terminal(['tools', 'call', ...args, '--url', gateway.url]);
 const call = (...args: string[]) => callOf('everything', ...args);
 
 const withoutSequences = (text: string) => text.replace(/␛\[[\d;]*[A-Za-z]/g, '');
@@ -109,7 +109,7 @@ describe('call in a terminal', () => {
     await says(long, /of 600 {2}endless/);
     long.type('\u0003');
     expect(await endOf(long)).toMatch(/cancelled\r\nENDED 130\r\nTERMINAL AS BEFORE/);
-    const { stdout } = await runMain(['call', 'raw', 'cancelled', '--url', gateway.url]);
+    const { stdout } = await runMain(['tools', 'call', 'raw', 'cancelled', '--url', gateway.url]);
     expect(stdout).toBe('[{"label":"endless"}]\n');
     const asked = call('trigger-elicitation-request');
     await says(asked, /\nname: /);

@@ -58,61 +58,74 @@ describe('tools', () => {
   });
 
   test('lists those of one by their own names, explains one, and suggests what was meant', async () => {
-    expect(await good('tools', 'files')).toMatch(/^files \(13 tools\)\n {2}read_file /);
-    const page = await good('tools', 'files', 'edit_file');
+    expect(await good('tools', '--server', 'files')).toMatch(/^files \(13 tools\)\n {2}read_file /);
+    const page = await good('tools', 'show', 'files', 'edit_file');
     expect(page).toMatch(/^ARGUMENT +TYPE +REQUIRED +DEFAULT +MEANING\npath +string +yes/m);
     expect(page).toMatch(/^dryRun +boolean +no +false +Preview/m);
     expect(page).toContain(
       `call files edit_file path=PATH 'edits={"oldText":"OLDTEXT","newText":"NEWTEXT"}'`,
     );
     const slips = [
-      [['tools', 'fiels'], 'error: there is no server "fiels"; did you mean files?'],
-      [['tools', 'files', 'read_fiel'], 'error: files has no tool "read_fiel"; did you mean read_file?'],
-      [['tools', 'files', 'write_file'], 'error: files has no tool "write_file"; '],
+      [['tools', '--server', 'fiels'], 'error: there is no server "fiels"; did you mean files?'],
+      [
+        ['tools', 'show', 'files', 'read_fiel'],
+        'error: files has no tool "read_fiel"; did you mean read_file?',
+      ],
+      [['tools', 'show', 'files', 'write_file'], 'error: files has no tool "write_file"; '],
     ] as const;
     for (const [args, text] of slips) {
       const { code, stderr } = await run(...args);
       expect([code, stderr.slice(0, text.length)]).toEqual([2, text]);
     }
-    const broken = await run('tools', 'broken');
+    const broken = await run('tools', '--server', 'broken');
     expect([broken.code, broken.stderr]).toEqual([1, expect.stringContaining('there is no such file')]);
   });
 });
 
 describe('call', () => {
   test('reads values by the schema, and prints text as text and structured content as JSON', async () => {
-    expect(await good('call', 'everything', 'get-sum', 'a=3', 'b=4.5')).toBe(
+    expect(await good('tools', 'call', 'everything', 'get-sum', 'a=3', 'b=4.5')).toBe(
       'The sum of 3 and 4.5 is 7.5.\n',
     );
-    expect(await good('call', 'everything', 'everything__echo', 'message=5')).toBe('Echo: 5\n');
-    expect(await good('call', 'everything', 'echo', 'message=\u001b]0;x\u0007\u001b[2Jhi')).toBe(
+    expect(await good('tools', 'call', 'everything', 'everything__echo', 'message=5')).toBe('Echo: 5\n');
+    expect(await good('tools', 'call', 'everything', 'echo', 'message=\u001b]0;x\u0007\u001b[2Jhi')).toBe(
       'Echo: hi\n',
     );
     expect(
-      JSON.parse(await good('call', 'everything', 'get-structured-content', 'location=New York')),
+      JSON.parse(await good('tools', 'call', 'everything', 'get-structured-content', 'location=New York')),
     ).toMatchObject({
       temperature: 33,
     });
-    const read = await good('call', 'files', 'read_multiple_files', `paths=${file}`, `paths=${file}`);
+    const read = await good(
+      'tools',
+      'call',
+      'files',
+      'read_multiple_files',
+      `paths=${file}`,
+      `paths=${file}`,
+    );
     expect(read.match(/grüße 🎭/g)).toHaveLength(2);
     const whole = JSON.parse(
-      await good('call', 'everything', 'get-sum', '--input', '{"a":1,"b":2}', 'b=5', '--json'),
+      await good('tools', 'call', 'everything', 'get-sum', '--input', '{"a":1,"b":2}', 'b=5', '--json'),
     );
     expect(whole).toEqual({ content: [{ type: 'text', text: 'The sum of 1 and 5 is 6.' }] });
   });
 
   test('takes arguments from stdin or a file', async () => {
     const env = { GATEWAY_API_KEY: KEY };
-    const piped = await runMain(['call', 'everything', 'echo', '--input', '-', '--url', gateway.url], {
-      env,
-      input: '{"message":"piped"}',
-    });
+    const piped = await runMain(
+      ['tools', 'call', 'everything', 'echo', '--input', '-', '--url', gateway.url],
+      {
+        env,
+        input: '{"message":"piped"}',
+      },
+    );
     expect(piped).toEqual({ code: 0, stdout: 'Echo: piped\n', stderr: '' });
     const given = join(temporaryFolder(), 'input.json');
     writeFileSync(given, '{"message":"kept"}');
-    expect(await good('call', 'everything', 'echo', '--input', `@${given}`)).toBe('Echo: kept\n');
+    expect(await good('tools', 'call', 'everything', 'echo', '--input', `@${given}`)).toBe('Echo: kept\n');
     for (const input of ['{', '[]', `@${missing}`])
-      expect(await run('call', 'everything', 'echo', '--input', input)).toMatchObject({
+      expect(await run('tools', 'call', 'everything', 'echo', '--input', input)).toMatchObject({
         code: 2,
         stdout: '',
       });
@@ -120,7 +133,7 @@ describe('call', () => {
 
   test('sends nothing where arguments are missing or unknown, and says what there is', async () => {
     const before = gateway.logs().length;
-    expect(await run('call', 'everything', 'get-sum', 'a=x', 'c=1')).toEqual({
+    expect(await run('tools', 'call', 'everything', 'get-sum', 'a=x', 'c=1')).toEqual({
       code: 2,
       stdout: '',
       stderr: [
@@ -128,11 +141,11 @@ describe('call', () => {
         '  a: expected a number',
         '  unknown argument c; there are a, b',
         '  b is missing (number): Second number',
-        '("tools everything get-sum" shows what it takes)',
+        '("tools show everything get-sum" shows what it takes)',
         '',
       ].join('\n'),
     });
-    expect(await run('call', 'everything')).toMatchObject({
+    expect(await run('tools', 'call', 'everything')).toMatchObject({
       code: 2,
       stdout: '',
       stderr: expect.stringMatching(/^error: the name of a tool is missing; everything has echo, /),
@@ -143,13 +156,14 @@ describe('call', () => {
         .slice(before)
         .some(({ msg }) => msg.includes('tools/call')),
     ).toBe(false);
-    const enumerated = await run('call', 'everything', 'get-structured-content', 'location=Chicag');
+    const enumerated = await run('tools', 'call', 'everything', 'get-structured-content', 'location=Chicag');
     expect(enumerated.stderr).toContain('location cannot be Chicag; did you mean Chicago?');
-    expect((await run('call', 'everything')).code).toBe(2);
+    expect((await run('tools', 'call', 'everything')).code).toBe(2);
   });
 
   test('exits with 1 and the text where the tool has failed', async () => {
     const { code, stdout, stderr } = await run(
+      'tools',
       'call',
       'files',
       'read_text_file',
@@ -161,23 +175,24 @@ describe('call', () => {
 
   test('says of pictures and links what they are, and saves them', async () => {
     const picture = join(temporaryFolder(), 'tiny.png');
-    const seen = await good('call', 'everything', 'get-tiny-image');
+    const seen = await good('tools', 'call', 'everything', 'get-tiny-image');
     expect(seen).toMatch(/^\[image: image\/png, 4\.0 kB; --output FILE saves it\]$/m);
-    const saved = await run('call', 'everything', 'get-tiny-image', '--output', picture);
+    const saved = await run('tools', 'call', 'everything', 'get-tiny-image', '--output', picture);
     expect(saved.stderr).toBe(`saved ${picture} (image/png, 4.0 kB)\n`);
     expect(readFileSync(picture).subarray(1, 4).toString()).toBe('PNG');
-    expect(await good('call', 'everything', 'get-resource-links', 'count=2')).toMatch(
+    expect(await good('tools', 'call', 'everything', 'get-resource-links', 'count=2')).toMatch(
       /^\[link demo:\/\/resource\/dynamic\/text\/2: Text Resource 2, text\/plain, /m,
     );
   });
 
   test('declines what a server asks where there is no terminal, and says so', async () => {
-    const form = await run('call', 'curious', 'trigger-elicitation-request');
+    const form = await run('tools', 'call', 'curious', 'trigger-elicitation-request');
     expect(form.stderr).toBe(
       'curious asks: Please provide inputs for the following fields:\n  declined: there is no terminal to answer it on\n',
     );
     expect(form.stdout).toContain('"action": "decline"');
     const address = await run(
+      'tools',
       'call',
       'curious',
       'trigger-url-elicitation',
@@ -191,7 +206,7 @@ describe('call', () => {
   });
 
   test('gives up after --timeout, but not while there is progress', async () => {
-    const steps = ['call', 'everything', 'trigger-long-running-operation', 'duration=3'];
+    const steps = ['tools', 'call', 'everything', 'trigger-long-running-operation', 'duration=3'];
     expect((await run(...steps, 'steps=6', '--timeout', '2')).stdout).toMatch(
       /^Long running operation completed/,
     );
@@ -205,41 +220,52 @@ describe('call', () => {
 
 describe('resources and prompts', () => {
   test('resources are listed with their templates, read, saved, and explained where there is none', async () => {
-    const list = await good('resources', 'everything');
+    const list = await good('resources', '--server', 'everything');
     expect(list).toMatch(/^RESOURCE +NAME +TYPE +WHAT IT IS\ndemo:\/\/resource\/static/);
     expect(list).toMatch(/^demo:\/\/resource\/dynamic\/text\/\{resourceId\} /m);
-    expect(await good('resources', 'everything', 'demo://resource/dynamic/text/7')).toMatch(/^Resource 7: /);
+    expect(await good('resources', 'show', 'everything', 'demo://resource/dynamic/text/7')).toMatch(
+      /^Resource 7: /,
+    );
     const kept = join(temporaryFolder(), 'seven');
-    const saved = await run('resources', 'everything', 'demo://resource/dynamic/blob/7', '--output', kept);
+    const saved = await run(
+      'resources',
+      'show',
+      'everything',
+      'demo://resource/dynamic/blob/7',
+      '--output',
+      kept,
+    );
     expect([saved.code, saved.stdout]).toEqual([0, '']);
     expect(readFileSync(kept, 'utf8')).toMatch(/^Resource 7: /);
-    const unknown = await run('resources', 'everything', 'demo://nope');
+    const unknown = await run('resources', 'show', 'everything', 'demo://nope');
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
       expect.stringMatching(/there are demo:.*templates: demo:/),
     ]);
-    expect(await good('resources', 'files')).toBe('files offers no resources\n');
+    expect(await good('resources', '--server', 'files')).toBe('files offers no resources\n');
     expect(JSON.parse((await run('resources', '--json')).stdout).resourceTemplates).toHaveLength(2);
   });
 
   test('prompts are listed with what they take, and given', async () => {
-    expect(await good('prompts', 'everything')).toMatch(/^ {2}args-prompt +takes city \[state\]; A prompt/m);
+    expect(await good('prompts', '--server', 'everything')).toMatch(
+      /^ {2}args-prompt +takes city \[state\]; A prompt/m,
+    );
     expect((await run('prompts')).stdout).toMatch(/^ {2}everything__args-prompt /m);
-    expect(await good('prompts', 'everything', 'args-prompt', 'city=Ulm')).toBe(
+    expect(await good('prompts', 'show', 'everything', 'args-prompt', 'city=Ulm')).toBe(
       "user:\n  What's weather in Ulm?\n",
     );
-    const { code, stderr } = await run('prompts', 'everything', 'args-prompt', 'town=Ulm');
+    const { code, stderr } = await run('prompts', 'show', 'everything', 'args-prompt', 'town=Ulm');
     expect([code, stderr]).toEqual([
       2,
       expect.stringContaining('city is missing (string): Name of the city'),
     ]);
-    expect(await good('prompts', 'files')).toBe('files offers no prompts\n');
+    expect(await good('prompts', '--server', 'files')).toBe('files offers no prompts\n');
   });
 });
 
 describe('where they look', () => {
   test('is a gateway with a key, and what is wrong with that is told', async () => {
-    const args = ['call', 'everything', 'echo', 'message=x', '--url'];
+    const args = ['tools', 'call', 'everything', 'echo', 'message=x', '--url'];
     const none = await runMain([...args, gateway.url], { env: { GATEWAY_API_KEY: '' } });
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('asks for a key')]);
     const wrong = await runMain([...args, gateway.url], { env: { GATEWAY_API_KEY: 'wrong-key' } });
@@ -260,7 +286,7 @@ describe('where they look', () => {
     writeFileSync(catalog, JSON.stringify({ servers: { everything: everythingServer } }));
     const env = { TMPDIR: place };
     const own = (...args: string[]) => runMain([...args, '--catalog', catalog], { env });
-    expect(await own('call', 'everything', 'get-sum', 'a=1', 'b=2')).toEqual({
+    expect(await own('tools', 'call', 'everything', 'get-sum', 'a=1', 'b=2')).toEqual({
       code: 0,
       stdout: 'The sum of 1 and 2 is 3.\n',
       stderr: '',

@@ -31,7 +31,7 @@ test('a gateway started by npm greets on stderr, logs on stdout, and ends when n
   );
   // What is proposed can be typed in this folder.
   const [, tools = '', url] = /^ {2}node (.*) --url (http:\S+)$/m.exec(stderr) ?? [];
-  expect(tools).toBe('dist/main.js tools one');
+  expect(tools).toBe('dist/main.js tools --server one');
   const listed = spawnSync(process.execPath, ['dist/main.js', 'servers', '--url', url ?? ''], {
     cwd: root,
     encoding: 'utf8',
@@ -52,8 +52,8 @@ const start = (args: readonly string[]) =>
   });
 
 test.each([
-  [['machines', 'server'], 0, /^stateDiagram-v2[\s\S]*parked/],
-  [['help'], 0, /Commands .*servers \[id\]/s],
+  [['machines', 'show', 'server'], 0, /^stateDiagram-v2[\s\S]*parked/],
+  [['help'], 0, /Tool servers:\n {2}servers /],
   [['--help'], 0, /--config <file>/],
   [['-V'], 0, /^\d+\.\d+\.\d+\n$/],
   [['servers', '--help'], 0, /npm start -- servers/],

@@ -73,12 +73,12 @@ describe('servers', () => {
   });
 
   test('with an id shows that server with its connections, tools and latencies', async () => {
-    await run(['start', 'other']);
+    await run(['servers', 'start', 'other']);
     const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pid","arguments":{}}}';
     const headers = { 'content-type': 'application/json', 'x-mcp-server': 'other' };
     await ask(`${gateway.url}/rpc`, { method: 'POST', headers, body });
     const { json } = await ask(`${gateway.url}/servers/other`);
-    const { code, stdout } = await run(['servers', 'other']);
+    const { code, stdout } = await run(['servers', 'show', 'other']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^state {2,}running$/m);
     expect(stdout).toMatch(/^requests {2,}1, 0 failed$/m);
@@ -87,19 +87,19 @@ describe('servers', () => {
     expect(stdout).toMatch(
       new RegExp(`^ *${json.pids[0]} +shared +yes +0 +${json.connections[0].protocol_version}$`, 'm'),
     );
-    const one = await run(['servers', 'other', '--json']);
+    const one = await run(['servers', 'show', 'other', '--json']);
     expect(JSON.parse(one.stdout)).toMatchObject({ id: 'other', pids: json.pids, tools: json.tools });
   });
 
   test('with an id that is slightly wrong asks for the one that was meant', async () => {
-    const { code, stdout, stderr } = await run(['servers', 'fles']);
+    const { code, stdout, stderr } = await run(['servers', 'show', 'fles']);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe('there is no server "fles"; did you mean files?\n');
   });
 
   test('with an id like no other names those that exist', async () => {
     for (const id of ['zzzzzz', '..', 'a/b', '%2e']) {
-      const { code, stderr } = await run(['servers', id]);
+      const { code, stderr } = await run(['servers', 'show', id]);
       expect([code, stderr]).toEqual([
         1,
         `there is no server ${JSON.stringify(id)}; there are files, other, off, broken\n`,
@@ -110,23 +110,27 @@ describe('servers', () => {
 
 describe('start and stop', () => {
   test('start a server and stop it', async () => {
-    const started = await run(['start', 'files']);
+    const started = await run(['servers', 'start', 'files']);
     expect(started).toMatchObject({ code: 0, stderr: '' });
     expect(started.stdout).toMatch(/^files is running \(pid \d+\)\n$/);
     expect(await state('files')).toBe('running');
-    expect(await run(['stop', 'files'])).toEqual({ code: 0, stdout: 'files is stopped\n', stderr: '' });
+    expect(await run(['servers', 'stop', 'files'])).toEqual({
+      code: 0,
+      stdout: 'files is stopped\n',
+      stderr: '',
+    });
     expect(await state('files')).toBe('stopped');
   });
 
   test('with --json print the record', async () => {
-    const { stdout } = await run(['start', 'files', '--json']);
+    const { stdout } = await run(['servers', 'start', 'files', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ id: 'files', state: 'running' });
-    const stopped = await run(['stop', 'files', '--json']);
+    const stopped = await run(['servers', 'stop', 'files', '--json']);
     expect(JSON.parse(stopped.stdout)).toMatchObject({ id: 'files', state: 'stopped', pids: [] });
   });
 
   test('of a server that cannot be started say why, with its last lines on stderr', async () => {
-    const { code, stdout, stderr } = await run(['start', 'broken']);
+    const { code, stdout, stderr } = await run(['servers', 'start', 'broken']);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^server broken could not be started: .*exited with code 4/);
     expect(stderr).toMatch(/^ {2}stderr: reading the settings$/m);
@@ -134,21 +138,21 @@ describe('start and stop', () => {
   });
 
   test('that fail print what the API answered too, with --json', async () => {
-    const { code, stdout, stderr } = await run(['start', 'broken', '--json']);
+    const { code, stdout, stderr } = await run(['servers', 'start', 'broken', '--json']);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ error: 'Bad Gateway', stderr: expect.any(Array) });
     expect(stderr).toContain('could not be started');
   });
 
   test('of a server that is switched off say so', async () => {
-    const { code, stderr } = await run(['start', 'off']);
+    const { code, stderr } = await run(['servers', 'start', 'off']);
     expect([code, stderr]).toEqual([1, expect.stringContaining('switched off')]);
   });
 });
 
 describe('stats', () => {
   test('shows the counters, what has failed first', async () => {
-    await run(['start', 'broken']);
+    await run(['servers', 'start', 'broken']);
     await eventually('the failure', async () => (await state('broken')) === 'failed');
     const { code, stdout } = await run(['stats']);
     expect(code).toBe(0);
@@ -203,7 +207,7 @@ describe('a gateway with a key', () => {
   });
 
   test('without a key says where to put it', async () => {
-    for (const command of [['servers'], ['start', 'one'], ['top'], ['top', '--once']]) {
+    for (const command of [['servers'], ['servers', 'start', 'one'], ['top'], ['top', '--once']]) {
       const { code, stdout, stderr } = await at(command);
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toBe(
@@ -232,7 +236,7 @@ describe('a gateway with a key', () => {
 
   test('a key as an argument is refused and not repeated', async () => {
     for (const more of [['--api-key', key], [`--api-key=${key}`]]) {
-      const { code, stdout, stderr } = await at(['servers', ...more]);
+      const { code, stdout, stderr } = await at(['servers', 'show', ...more]);
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toContain('--api-key-file FILE');
       expect(stderr).not.toContain(key);
@@ -292,7 +296,7 @@ describe('the address', () => {
     ['/mcp', ['servers']],
     ['/mcp/', ['stats', '--json']],
     ['/mcp/files/', ['top']],
-    ['/mcp/files', ['servers', 'files']],
+    ['/mcp/files', ['servers', 'show', 'files']],
   ])('with the %s of MCP clients behind it fails with a word on that: %j', async (path, command) => {
     const { code, stderr } = await runMain([...command, '--url', gateway.url + path], { env: bare });
     expect(code).toBe(1);
@@ -309,7 +313,7 @@ describe('the address', () => {
     const good = await runMain(['servers', '--url', url], { env: bare });
     expect([good.code, good.stderr]).toEqual([0, '']);
     expect(good.stdout).toMatch(/^files /m);
-    const slip = await runMain(['servers', 'file', '--url', url], { env: bare });
+    const slip = await runMain(['servers', 'show', 'file', '--url', url], { env: bare });
     expect(slip.stderr).toBe('there is no server "file"; did you mean files?\n');
     proxy.close();
   });
@@ -361,7 +365,7 @@ describe('the address', () => {
 });
 
 describe('the command line of the commands', () => {
-  test.each(['servers', 'start', 'stop', 'reload', 'stats', 'top', 'machines'])(
+  test.each(['servers', 'reload', 'stats', 'top', 'machines'])(
     '%s is in the help, and has a --help of its own',
     async (name) => {
       const all = await runMain(['--help']);
@@ -376,15 +380,15 @@ describe('the command line of the commands', () => {
 
   test.each([
     ['an unknown command', ['severs']],
-    ['a command without its id', ['start']],
-    ['one id too many', ['stop', 'a', 'b']],
+    ['a command without its id', ['servers', 'start']],
+    ['one id too many', ['servers', 'stop', 'a', 'b']],
     ['an unknown option', ['servers', '--jsno']],
     ['an option of another command', ['stats', '--once']],
     ['a timeout that is no number', ['servers', '--timeout', 'soon']],
     ['an interval of nothing', ['top', '--interval', '0']],
     ['an order that does not exist', ['top', '--sort', 'colour']],
     ['both addresses', ['servers', '--url', 'http://127.0.0.1:9', '--config', 'gateway.yaml']],
-    ['an unknown machine', ['machines', 'toaster']],
+    ['an unknown machine', ['machines', 'show', 'toaster']],
   ])('%s is exit code 2', async (_, args) => {
     const { code, stdout, stderr } = await runMain(args, { env: bare });
     expect([code, stdout]).toEqual([2, '']);
@@ -393,7 +397,7 @@ describe('the command line of the commands', () => {
 
   test('an unknown command is not repeated, but its neighbour is named', async () => {
     const { stderr } = await runMain(['severs']);
-    expect(stderr).toContain('did you mean servers?');
+    expect(stderr).toContain('Did you mean servers?');
     expect((await runMain(['a-secret-word'])).stderr).not.toContain('secret');
   });
 });
@@ -405,9 +409,9 @@ describe('machines', () => {
     expect(all.stdout.match(/^%% \w+$/gm)).toEqual([
       ...['%% gateway', '%% supervisor', '%% server', '%% trigger', '%% connection', '%% conversation'],
     ]);
-    const server = await runMain(['machines', 'server']);
+    const server = await runMain(['machines', 'show', 'server']);
     expect(server.stdout).toMatch(/^stateDiagram-v2\n/);
     expect(all.stdout).toContain(server.stdout);
-    expect(await runMain(['machines', 'server'])).toEqual(server);
+    expect(await runMain(['machines', 'show', 'server'])).toEqual(server);
   });
 });

@@ -84,7 +84,7 @@ test('a listener that relays to the gateway, or holds the port before it boots, 
   for (const args of [
     ['reload', '--config', config],
     ['reload', '--url', `http://localhost:${port}`],
-    ['call', 'files', 'read', '--config', config],
+    ['tools', 'call', 'files', 'read', '--config', config],
   ]) {
     const { code } = await runMain(args, { env, cwd: gateway.folder });
     expect([args, code]).toEqual([args, 1]);

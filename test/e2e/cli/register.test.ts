@@ -45,7 +45,10 @@ beforeAll(async () => {
 });
 
 const register = (token: string, ...args: readonly string[]) =>
-  runMain(['register', '--config', config, ...args], { env: { OTHER_TOKEN: token }, cwd: folder });
+  runMain(['triggers', 'register', '--config', config, ...args], {
+    env: { OTHER_TOKEN: token },
+    cwd: folder,
+  });
 
 test('puts the commands of all triggers of each account into its menu, and opens nothing', async () => {
   const { code, stdout, stderr } = await register(two.token);
@@ -116,7 +119,7 @@ test('says what is wrong with the configuration or the command line', async () =
     register(two.token, 'shp'),
     register(two.token, 'off'),
     register(two.token, '--guild', '1'),
-    runMain(['register']),
+    runMain(['triggers', 'register']),
   ]);
   expect([unset.code, unset.stderr]).toEqual([
     2,
@@ -155,7 +158,10 @@ test('a community chat has one more for each guild; what the platform refuses is
   const spec = { triggers: { directory: './triggers' }, agents: { directory: './agents' } };
   const file = writeConfiguration(place, { settings: { spec } });
   const ask = (...args: readonly string[]) =>
-    runMain(['register', '--config', file, ...args], { env: { CHAT_TOKEN: botToken }, cwd: place });
+    runMain(['triggers', 'register', '--config', file, ...args], {
+      env: { CHAT_TOKEN: botToken },
+      cwd: place,
+    });
   const [all, one, none] = await Promise.all([ask(), ask('--guild', guild), ask('--guild', '1')]);
   expect([all.code, one.code, none.code]).toEqual([0, 0, 1]);
   const names = ['ship', 'agent', 'task', 'fleet', 'flow'];

@@ -27,33 +27,36 @@ const run = (...args: readonly string[]) => runMain(args, { cwd: folder, env });
 const readFolder = (name: string) => readFileSync(join(folder, name), 'utf8');
 
 test('search shows the newest versions over all pages, and what is deprecated', async () => {
-  const all = await run('search', 'weather');
+  const all = await run('servers', 'search', 'weather');
   expect([all.code, all.stderr]).toEqual([0, '']);
   expect(all.stdout).toMatch(/^NAME +VERSION +AS +DESCRIPTION\n/);
   expect(all.stdout).toMatch(/io\.example\.people\/weather +0\.5\.0 +pypi +Weather/);
   expect(all.stdout).toMatch(/old-weather +0\.9\.5 +npm +DEPRECATED \(take io\.example\.people\/weather\)/);
   expect(all.stdout).not.toContain('0.4.0');
-  const json = JSON.parse((await run('search', '--limit', '3', '--json')).stdout);
+  const json = JSON.parse((await run('servers', 'search', '--limit', '3', '--json')).stdout);
   expect(json).toMatchObject({ is_cut: true, servers: [{ kinds: ['npm'] }, { kinds: ['npm', 'oci'] }, {}] });
   expect(registry.asked).toContain('/registry/v0.1/servers?search=weather&version=latest&limit=31');
-  expect((await run('search', 'nothing-like-it')).stdout).toBe('no server has nothing-like-it in its name\n');
+  expect((await run('servers', 'search', 'nothing-like-it')).stdout).toBe(
+    'no server has nothing-like-it in its name\n',
+  );
 });
 
 test('what is missing is told all at once where nobody can be asked, and nothing is written without a word', async () => {
   const catalog = readFolder('catalog.yaml');
-  const missing = await run('install', 'com.example/analytics', '--yes');
+  const missing = await run('servers', 'install', 'com.example/analytics', '--yes');
   expect([missing.code, missing.stderr]).toEqual([
     2,
     expect.stringMatching(/--set tenant=….*Your tenant\n.*--set token=….*A token/),
   ]);
   const answers = ['--set', 'tenant=acme', '--set', 'token=t0p-s3cret'];
-  const silent = await run('install', 'com.example/analytics', ...answers);
+  const silent = await run('servers', 'install', 'com.example/analytics', ...answers);
   expect([silent.code, silent.stderr]).toEqual([
     2,
     expect.stringMatching(/url: https:\/\/acme\.example\.com\/mcp[\s\S]*--yes agrees/),
   ]);
   expect(silent.stderr).not.toContain('t0p-s3cret');
   const wrong = await run(
+    'servers',
     'install',
     'com.example/analytics',
     '--yes',
@@ -66,29 +69,38 @@ test('what is missing is told all at once where nobody can be asked, and nothing
     2,
     expect.stringMatching(/one of eu, us\n.*nothing of that name is asked/),
   ]);
-  const gone = await run('install', 'io.example.people/gone', '--yes');
+  const gone = await run('servers', 'install', 'io.example.people/gone', '--yes');
   expect([gone.code, gone.stderr]).toEqual([
     1,
     expect.stringContaining('has been deleted from the registry: it sent mail by itself'),
   ]);
-  const slip = await run('install', 'weather', '--yes');
+  const slip = await run('servers', 'install', 'weather', '--yes');
   expect([slip.code, slip.stderr]).toEqual([
     1,
     expect.stringContaining('there are io.example.people/weather'),
   ]);
-  const none = await run('install', 'io.example.people/bundled', '--yes');
+  const none = await run('servers', 'install', 'io.example.people/bundled', '--yes');
   expect([none.code, none.stderr]).toEqual([
     1,
     expect.stringMatching(/cannot be installed\n.*mcpb[\s\S]*start it yourself/),
   ]);
   expect(readFolder('catalog.yaml')).toBe(catalog);
 
-  const old = await run('install', 'io.example.people/old-weather', '--yes', '--no-reload', '--as', 'old');
+  const old = await run(
+    'servers',
+    'install',
+    'io.example.people/old-weather',
+    '--yes',
+    '--no-reload',
+    '--as',
+    'old',
+  );
   expect([old.code, old.stderr]).toEqual([
     0,
     expect.stringContaining('is deprecated: take io.example.people/weather'),
   ]);
   const earlier = await run(
+    'servers',
     'install',
     'io.example.people/weather',
     '--version',
@@ -121,7 +133,15 @@ test('a package is installed by questions in a terminal, of which secret answers
   symlinkSync(join(root, 'node_modules'), join(here, 'node_modules'));
   writeFileSync(join(here, 'package.json'), '{}');
   const config = join(here, 'gateway.yaml');
-  const args = ['install', 'io.example.tools/everything', '--config', config, '--url', gateway.url];
+  const args = [
+    'servers',
+    'install',
+    'io.example.tools/everything',
+    '--config',
+    config,
+    '--url',
+    gateway.url,
+  ];
   const given = new Terminal(args, { env });
   await eventually('the first question', () => given.text.includes('EVERYTHING_API_KEY>'));
   given.type('\u0003');
@@ -187,7 +207,10 @@ async function withGreedy(use: (install: readonly string[], file: string) => Pro
   const config = join(here, 'gateway.yaml');
   writeFileSync(config, `listen_addr: 127.0.0.1:9\ncatalog_path: ./catalog.yaml\nregistry_url: ${own.url}\n`);
   try {
-    await use(['install', 'io.example.people/greedy', '--config', config], join(here, 'catalog.yaml'));
+    await use(
+      ['servers', 'install', 'io.example.people/greedy', '--config', config],
+      join(here, 'catalog.yaml'),
+    );
   } finally {
     await own.stop();
   }
@@ -253,6 +276,7 @@ test('an entry of another name or version than was asked for is refused', async 
     for (const [more, args] of cases) {
       registry.answerWith((response) => response.end(answer(more)));
       const { code, stderr } = await run(
+        'servers',
         'install',
         'io.example.people/weather',
         '--yes',

@@ -93,10 +93,14 @@ describe('init', () => {
     symlinkSync(mainFile, join(programs, 'actor-gateway'));
     const env = { PATH: `${programs}${delimiter}${process.env.PATH}` };
     expect(await bashOffers(['comp'], env)).toEqual(['completion']);
-    expect(await bashOffers(['runs', 'l'], env)).toEqual(['list']);
-    expect(await bashOffers(['stop', '--url', 'http', ':', url.slice(5), ''], env)).toEqual(['files']);
-    expect(await bashOffers(['stop', '--url', 'http', ':', '//127.0.0.1', ':', '9', ''], env)).toEqual([]);
-    expect(await bashOffers(['runs', 'list', '--kind', '=', 'fl'], env)).toEqual(['fleet', 'flow']);
+    expect(await bashOffers(['runs', 'c'], env)).toEqual(['cancel']);
+    expect(await bashOffers(['servers', 'stop', '--url', 'http', ':', url.slice(5), ''], env)).toEqual([
+      'files',
+    ]);
+    expect(
+      await bashOffers(['servers', 'stop', '--url', 'http', ':', '//127.0.0.1', ':', '9', ''], env),
+    ).toEqual([]);
+    expect(await bashOffers(['runs', '--kind', '=', 'fl'], env)).toEqual(['fleet', 'flow']);
   });
 
   test('asks on a terminal, and writes a key, a webhook and an agent that work at once', async () => {

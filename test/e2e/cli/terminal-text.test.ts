@@ -84,8 +84,8 @@ afterAll(() => gateway.close());
 
 const env = { GATEWAY_API_KEY: '' };
 const commands = [
-  ...['servers', 'servers s', 'stats', 'get triggers', 'get agents', 'run trigger x --command c'],
-  ...['deliveries list', 'deliveries show d', 'start nothing'],
+  ...['servers', 'servers show s', 'stats', 'triggers', 'agents', 'triggers run x --command c'],
+  ...['deliveries', 'deliveries show d', 'servers start nothing'],
 ];
 
 describe('what comes from outside', () => {
@@ -94,17 +94,17 @@ describe('what comes from outside', () => {
       const { stdout, stderr } = await runMain([...command.split(' '), '--url', url, ...more], { env });
       expect(stdout + stderr).toMatch(command === 'stats' ? /failed/ : /seen/);
       expect(stdout + stderr).not.toMatch(obeyed);
-      if (more.length > 0 && command !== 'start nothing') JSON.parse(stdout);
+      if (more.length > 0 && command !== 'servers start nothing') JSON.parse(stdout);
     }
   });
 
   test('on stderr of a server is shown with the server', async () => {
-    const { stdout } = await runMain(['servers', 's', '--url', url], { env });
+    const { stdout } = await runMain(['servers', 'show', 's', '--url', url], { env });
     expect(stdout).toMatch(/\nstderr\n {2}seen\? {1,2}too\n {2}second line\n$/);
   });
 
   test('keeps its lines where it has several', async () => {
-    const { stdout } = await runMain(['run', 'trigger', 'x', '--command', 'c', '--url', url], { env });
+    const { stdout } = await runMain(['triggers', 'run', 'x', '--command', 'c', '--url', url], { env });
     expect(stdout).toBe('seen  too\nsecond\n');
   });
 

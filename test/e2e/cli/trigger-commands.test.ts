@@ -88,7 +88,7 @@ async function delivered(name: string, text: string, state: string, path = 'orde
 
 describe('get', () => {
   test('prints the triggers of a gateway as a table, and with --json what the API answers', async () => {
-    const { code, stdout, stderr } = await run('get', 'triggers');
+    const { code, stdout, stderr } = await run('triggers');
     expect([code, stderr]).toEqual([0, '']);
     const [title = '', ...rows] = stdout.trimEnd().split('\n');
     expect(title.split(/ {2,}/)).toEqual([
@@ -101,33 +101,33 @@ describe('get', () => {
       ['waiting', 'HTTP', 'Stable', 'open'],
     ]);
     expect(stdout).toMatch(/^release .* ship status {2}clerk/m);
-    const json = JSON.parse((await run('get', 'triggers', 'notes', '--json')).stdout);
+    const json = JSON.parse((await run('triggers', 'show', 'notes', '--json')).stdout);
     expect(json).toEqual((await ask(`${gateway.url}/triggers/notes`)).json);
   });
 
   test('prints the agents, or one', async () => {
-    const all = await run('get', 'agents');
+    const all = await run('agents');
     expect([all.code, all.stdout]).toEqual([0, expect.stringMatching(/^spare +http +- +stands by$/m)]);
-    const one = await run('get', 'agents', 'clerk', '--json');
+    const one = await run('agents', 'show', 'clerk', '--json');
     expect(JSON.parse(one.stdout)).toMatchObject({ name: 'clerk', runtime: 'http' });
-    expect((await run('get', 'agents', 'clark')).stderr).toBe(
+    expect((await run('agents', 'show', 'clark')).stderr).toBe(
       'there is no agent "clark"; did you mean clerk?\n',
     );
   });
 
   test('asks for the name that was probably meant, or says what there is', async () => {
     for (const args of [
-      ['get', 'triggers'],
+      ['triggers', 'show'],
       ['triggers', 'pause'],
       ['triggers', 'resume'],
-      ['run', 'trigger'],
+      ['triggers', 'run'],
     ]) {
       const slip = await run(...args, 'realease');
       expect([slip.code, slip.stdout, slip.stderr]).toEqual([
         ...[1, '', 'there is no trigger "realease"; did you mean release?\n'],
       ]);
     }
-    expect((await run('get', 'triggers', 'a/..')).stderr).toBe(
+    expect((await run('triggers', 'show', 'a/..')).stderr).toBe(
       'there is no trigger "a/.."; there are notes, orders, release, waiting\n',
     );
   });
@@ -137,30 +137,25 @@ describe('get', () => {
     writeResources(folder, resources(program.url));
     const files = ['-f', join(folder, 'triggers'), join(folder, 'agents')];
     const nobody = { env: bare, cwd: folder };
-    const all = await runMain(['get', 'triggers', ...files], nobody);
+    const all = await runMain(['triggers', ...files], nobody);
     expect([all.code, all.stderr]).toEqual([0, '']);
     expect(all.stdout).toMatch(/^release +Manual +- +yes +ship status +clerk +triggers\/release\.yaml$/m);
-    const one = await runMain(['get', 'triggers', 'orders', '--json', ...files], nobody);
+    const one = await runMain(['triggers', 'show', 'orders', '--json', ...files], nobody);
     expect(JSON.parse(one.stdout)).toMatchObject({ name: 'orders', type: 'HTTP', enabled: true });
     expect(one.stdout).not.toContain(SECRET);
-    const agents = await runMain(['get', 'agents', ...files], nobody);
+    const agents = await runMain(['agents', ...files], nobody);
     expect(agents.stdout).toMatch(/^clerk +http +- +- +agents\/clerk\.yaml$/m);
-    const slip = await runMain(['get', 'triggers', 'order', ...files], nobody);
+    const slip = await runMain(['triggers', 'show', 'order', ...files], nobody);
     expect([slip.code, slip.stderr]).toEqual([1, 'there is no trigger "order"; did you mean orders?\n']);
     writeFileSync(join(folder, 'triggers', 'bad.yaml'), 'kind: Trigger\nspec: {type: Manuel}\n');
-    const bad = await runMain(['get', 'triggers', ...files], nobody);
+    const bad = await runMain(['triggers', ...files], nobody);
     expect([bad.code, bad.stdout]).toEqual([2, '']);
     expect(bad.stderr).toMatch(/bad\.yaml:2:\d+: spec\.type: .*did you mean Manual\?/);
   });
 
   test('of a gateway without triggers says so', async () => {
     const { url } = await startGateway({});
-    for (const args of [
-      ['get', 'triggers'],
-      ['get', 'triggers', 'x'],
-      ['deliveries', 'list'],
-      ['run', 'trigger', 'x'],
-    ]) {
+    for (const args of [['triggers'], ['triggers', 'show', 'x'], ['deliveries'], ['triggers', 'run', 'x']]) {
       const { code, stderr } = await runMain([...args, '--url', url], { env: bare });
       expect([code, stderr]).toEqual([
         1,
@@ -244,18 +239,18 @@ describe('validate', () => {
 
   test('says where a file belongs that stands without -f', async () => {
     const { code, stderr } = await runMain(['validate', 'agents/']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('validate -f agents/')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("required option '-f, --file <path...>'")]);
   });
 });
 
 describe('run trigger', () => {
   test('prints the answer', async () => {
-    const { code, stdout, stderr } = await run('run', 'trigger', 'notes', '--text', 'what is new?');
+    const { code, stdout, stderr } = await run('triggers', 'run', 'notes', '--text', 'what is new?');
     expect([code, stdout, stderr]).toEqual([0, 'did - {} what is new?\n', '']);
   });
 
   test('gives the command its parameters, by name or behind it', async () => {
-    const args = ['run', 'trigger', 'release', '--yes', '--command'];
+    const args = ['triggers', 'run', 'release', '--yes', '--command'];
     const named = await run(...args, 'ship', '--input', 'version=1.2=3', '--input', 'more=x');
     expect(named.stdout).toMatch(/^did ship \{"version":"1\.2=3","more":"x"\}/);
     const behind = await run(...args, '/ship 1.2.3');
@@ -264,7 +259,7 @@ describe('run trigger', () => {
 
   test('with --json, or --output json, prints what the API answers', async () => {
     for (const format of [['--json'], ['-o', 'json'], ['--output', 'json']]) {
-      const { code, stdout } = await run('run', 'trigger', 'notes', '--text', 'hi', ...format);
+      const { code, stdout } = await run('triggers', 'run', 'notes', '--text', 'hi', ...format);
       expect([code, JSON.parse(stdout)]).toEqual([
         0,
         {
@@ -276,7 +271,7 @@ describe('run trigger', () => {
   });
 
   test('with --no-wait tells what was accepted, which can be looked up', async () => {
-    const { code, stdout } = await run('run', 'trigger', 'notes', '--text', 'later', '--no-wait');
+    const { code, stdout } = await run('triggers', 'run', 'notes', '--text', 'later', '--no-wait');
     const [, id = ''] =
       /^(manual:\S+) is accepted; "deliveries show manual:\S+" tells how it ends$/m.exec(stdout) ?? [];
     expect([code, id]).toEqual([0, expect.stringContaining('manual:')]);
@@ -286,15 +281,15 @@ describe('run trigger', () => {
 
   test('asks for a confirmation, which nobody can give without a terminal but by --yes', async () => {
     const before = program.requests.length;
-    const { code, stdout, stderr } = await run('run', 'trigger', 'release', '--command', 'status');
+    const { code, stdout, stderr } = await run('triggers', 'run', 'release', '--command', 'status');
     expect([code, stdout, stderr]).toEqual([2, '', 'error: release asks for confirmation; --yes gives it\n']);
     expect(program.requests).toHaveLength(before);
-    const confirmed = await run('run', 'trigger', 'release', '--command', 'status', '--yes');
+    const confirmed = await run('triggers', 'run', 'release', '--command', 'status', '--yes');
     expect([confirmed.code, confirmed.stdout]).toEqual([0, expect.stringMatching(/^did status/)]);
   });
 
   test('asks a person on a terminal for what is missing, and whether it is meant', async () => {
-    const args = ['run', 'trigger', 'release', '--interactive', '--url', gateway.url];
+    const args = ['triggers', 'run', 'release', '--interactive', '--url', gateway.url];
     const before = program.requests.length;
     const no = new Terminal([...args, '--command', 'status'], { env: bare });
     await eventually(() => expect(no.text).toContain('Run release status? [y/N]'));
@@ -312,17 +307,17 @@ describe('run trigger', () => {
   });
 
   test('says why it was not done: a command that is not allowed, a parameter that is missing, an agent that fails', async () => {
-    const other = await run('run', 'trigger', 'release', '--yes', '--command', 'drop');
+    const other = await run('triggers', 'run', 'release', '--yes', '--command', 'drop');
     expect([other.code, other.stdout]).toEqual([1, '']);
     expect(other.stderr).toMatch(/release does not run "drop"; allowed_commands are ship, status/);
-    const missing = await run('run', 'trigger', 'release', '--yes', '--command', 'ship');
+    const missing = await run('triggers', 'run', 'release', '--yes', '--command', 'ship');
     expect([missing.code, missing.stdout]).toEqual([1, expect.stringMatching(/version/)]);
-    const broken = await run('run', 'trigger', 'notes', '--text', 'fail');
+    const broken = await run('triggers', 'run', 'notes', '--text', 'fail');
     expect([broken.code, broken.stdout]).toEqual([1, expect.stringMatching(/^manual:\S+ is dead: /)]);
   });
 
   test('is for triggers of type Manual only, and asks nothing for another', async () => {
-    const { code, stderr } = await run('run', 'trigger', 'orders', '--interactive');
+    const { code, stderr } = await run('triggers', 'run', 'orders', '--interactive');
     expect([code, stderr]).toEqual([1, expect.stringContaining('orders is of type HTTP')]);
   });
 
@@ -332,7 +327,7 @@ describe('run trigger', () => {
     ['questions without a terminal', ['--interactive']],
     ['a bad timeout', ['--timeout', 'soon']],
   ])('%s is wrong usage', async (_, more) => {
-    const { code, stdout, stderr } = await run('run', 'trigger', 'notes', ...more);
+    const { code, stdout, stderr } = await run('triggers', 'run', 'notes', ...more);
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(/^error: /)]);
   });
 });
@@ -341,7 +336,7 @@ describe('deliveries', () => {
   test('are listed, the newest first, by state, trigger, source, conversation and time', async () => {
     const done = await delivered('list-1', 'fine', 'done');
     const dead = await delivered('list-2', 'fail', 'dead');
-    const { code, stdout } = await run('deliveries', 'list', '--trigger', 'orders');
+    const { code, stdout } = await run('deliveries', '--trigger', 'orders');
     const lines = stdout.trimEnd().split('\n');
     expect([code, lines[0]?.split(/ {2,}/)]).toEqual([
       0,
@@ -350,16 +345,16 @@ describe('deliveries', () => {
     expect(lines[1]).toMatch(new RegExp(`dead +1 +\\S+ +orders +${dead} +\\S`));
     expect(lines[2]).toMatch(new RegExp(`done +1 +\\S+ +orders +${done}`));
     const idsOf = async (...args: string[]) =>
-      JSON.parse((await run('deliveries', 'list', '--json', ...args)).stdout).deliveries.map(
+      JSON.parse((await run('deliveries', '--json', ...args)).stdout).deliveries.map(
         ({ id }: { id: string }) => id,
       );
     expect(await idsOf('--state', 'dead', '--source', 'HTTP')).toEqual([dead]);
     expect(await idsOf('--conversation', 'http/orders', '--since', '1h', '--limit', '1')).toEqual([dead]);
     expect(await idsOf('--since', '2099-01-01')).toEqual([]);
-    const page = await run('deliveries', 'list', '--limit', '1', '--conversation', 'http/orders');
+    const page = await run('deliveries', '--limit', '1', '--conversation', 'http/orders');
     const [, before = ''] = /^more: --before (\d+)$/m.exec(page.stdout) ?? [];
     expect(await idsOf('--conversation', 'http/orders', '--limit', '1', '--before', before)).toEqual([done]);
-    expect((await run('deliveries', 'list', '--since', '2099-01-01')).stdout).toBe('no deliveries\n');
+    expect((await run('deliveries', '--since', '2099-01-01')).stdout).toBe('no deliveries\n');
   });
 
   test('are asked for by filters that are checked; a bad one is wrong usage', async () => {
@@ -373,7 +368,7 @@ describe('deliveries', () => {
         'repohost, repohostb, repohostc, issuetracker, incidentmanager, http, schedule, manual',
       ],
     ] as const) {
-      const { code, stdout, stderr } = await run('deliveries', 'list', option, value);
+      const { code, stdout, stderr } = await run('deliveries', option, value);
       expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
     }
   });
@@ -396,9 +391,7 @@ describe('deliveries', () => {
     for (const verb of ['show', 'replay', 'discard']) {
       const { code, stdout, stderr } = await run('deliveries', verb, 'http:none/1');
       expect([code, stdout]).toEqual([1, '']);
-      expect(stderr).toMatch(
-        /^there is no delivery "http:none\/1"; "deliveries list" shows those that there are/,
-      );
+      expect(stderr).toMatch(/^there is no delivery "http:none\/1"; "deliveries" shows those that there are/);
     }
   });
 
@@ -437,7 +430,7 @@ describe('triggers', () => {
       ...{ code: 0, stdout: 'waiting is paused\n', stderr: '' },
     });
     const id = await delivered('held-1', 'patience', 'held', 'waiting');
-    expect((await run('get', 'triggers', 'waiting')).stdout).toMatch(/^waiting +HTTP +Stable +paused /m);
+    expect((await run('triggers')).stdout).toMatch(/^waiting +HTTP +Stable +paused /m);
     const stats = (await run('stats')).stdout;
     expect(stats).toMatch(/^triggers +4 triggers: 1 paused, 3 open; \d+ handled, \d+ failed attempts?$/m);
     expect(stats).toMatch(/^deliveries +.*1 held/m);
@@ -457,42 +450,28 @@ describe('triggers', () => {
 });
 
 describe('the command line of the commands', () => {
-  test.each([
-    'get triggers',
-    'get agents',
-    'run trigger',
-    'triggers pause',
-    'triggers resume',
-    'deliveries list',
-  ])('%s has a --help of its own', async (name) => {
-    const { code, stdout, stderr } = await runMain([...name.split(' '), '--help']);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(new RegExp(`^Usage: node \\S*main\\.js ${name} `));
-    expect(stdout).toContain('Exit codes');
-  });
-
-  test.each(['get', 'run', 'triggers', 'deliveries', 'agents'])(
-    '%s says which verbs there are',
+  test.each(['triggers', 'agents show', 'triggers run', 'triggers pause', 'triggers resume', 'deliveries'])(
+    '%s has a --help of its own',
     async (name) => {
-      const help = await runMain([name, '--help']);
-      expect([help.code, help.stdout]).toEqual([
-        0,
-        expect.stringMatching(new RegExp(`^ {2}${name} \\w+ `, 'm')),
-      ]);
-      // A plural alone is its list.
-      const isListed = /^ {2}\w+ list /m.test(help.stdout);
-      const none = isListed ? await run(name) : await runMain([name]);
-      expect([none.code, none.stderr]).toEqual(
-        isListed ? [0, ''] : [2, expect.stringContaining(`${name} needs a word`)],
-      );
-      if (isListed) expect(none.stdout).toBe((await run(name, 'list')).stdout);
-      expect((await runMain(['--help'])).stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+      const { code, stdout, stderr } = await runMain([...name.split(' '), '--help']);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(new RegExp(`^Usage: node \\S*main\\.js ${name} `));
+      expect(stdout).toContain('Exit codes');
     },
   );
 
+  test.each(['triggers', 'deliveries', 'agents', 'store'])('%s says which verbs there are', async (name) => {
+    const help = await runMain([name, '--help']);
+    expect([help.code, help.stdout]).toEqual([0, expect.stringMatching(/^Commands:\n {2}(show <|export )/m)]);
+    const isListed = name !== 'store';
+    const alone = isListed ? await run(name) : await runMain([name]);
+    expect([alone.code, alone.stderr]).toEqual(isListed ? [0, ''] : [2, help.stdout]);
+    expect((await runMain(['--help'])).stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+  });
+
   test.each([
-    ['a slip in a verb', ['deliveries', 'lst'], 'did you mean list?'],
-    ['a thing in the singular', ['get', 'trigger'], 'did you mean triggers?'],
+    ['a slip in a verb', ['deliveries', 'repaly'], 'Did you mean replay?'],
+    ['a noun in the singular', ['trigger'], 'Did you mean triggers?'],
     ['a delivery without an id', ['deliveries', 'show'], 'missing required argument'],
     ['one name too many', ['triggers', 'pause', 'a', 'b'], 'too many arguments'],
     ['an option of another command', ['deliveries', 'show', 'x', '--state', 'dead'], 'unknown option'],

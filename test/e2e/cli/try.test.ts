@@ -169,7 +169,7 @@ test.concurrent('the stand-in for a model answers the examples of agents, and is
   await eventually('it listens', () => /http:\S+\/v1/.test(output));
   const LOCAL_MODEL_URL = /http:\S+\/v1/.exec(output)?.[0];
   const main = join(resolve(root, process.env.ACTOR_GATEWAY_DIST ?? 'dist'), 'main.js');
-  const question = ['run', 'agent', 'helper', '--input', 'what does hello.txt say?'];
+  const question = ['agents', 'run', 'helper', '--input', 'what does hello.txt say?'];
   const files = ['-f', 'examples/assistants/helper.yaml', '--config', 'examples/assistant-automation.yaml'];
   const asking = spawn(process.execPath, [main, ...question, ...files], {
     cwd: root,

@@ -25,8 +25,8 @@ function world(file: string, kind: 'pipe' | 'dangling'): string {
 }
 
 const commands: readonly [string, string, readonly string[]][] = [
-  ['import', 'out.yaml', ['import', 'a.json', '--output', 'out.yaml']],
-  ['import --force', 'out.yaml', ['import', 'a.json', '--output', 'out.yaml', '--force']],
+  ['import', 'out.yaml', ['servers', 'import', 'a.json', '--output', 'out.yaml']],
+  ['import --force', 'out.yaml', ['servers', 'import', 'a.json', '--output', 'out.yaml', '--force']],
   ['store export', 'out.ndjson', ['store', 'export', '--config', 'g.yaml', '--to', 'out.ndjson']],
   [
     'store export --force',
@@ -37,13 +37,13 @@ const commands: readonly [string, string, readonly string[]][] = [
   ['connect, for its backup', '.cursor/mcp.json.before-actor-gateway', ['connect', 'cursor', '--write']],
   ['init', 'gateway.yaml', ['init', '--yes', '.']],
   ['init, for a file beside it', 'catalog.yaml', ['init', '--yes', '.']],
-  ['add', 'c.yaml', ['add', 'x', '--config', 'g.yaml', '--no-reload', '--', 'node']],
+  ['add', 'c.yaml', ['servers', 'add', 'x', '--config', 'g.yaml', '--no-reload', '--', 'node']],
   [
     'add, for a secret',
     '.env',
-    ['add', 'x', '--config', 'g.yaml', '--no-reload', '--env', 'API_KEY=k', '--', 'node'],
+    ['servers', 'add', 'x', '--config', 'g.yaml', '--no-reload', '--env', 'API_KEY=k', '--', 'node'],
   ],
-  ['remove', 'c.yaml', ['remove', 'x', '--config', 'g.yaml', '--no-reload']],
+  ['remove', 'c.yaml', ['servers', 'remove', 'x', '--config', 'g.yaml', '--no-reload']],
 ];
 
 test.each(commands)('%s leaves a pipe and a dangling link where they are', async (_, file, args) => {
@@ -61,7 +61,7 @@ test.each(commands)('%s leaves a pipe and a dangling link where they are', async
 test('a link to a file is followed, and stays', async () => {
   const folder = world('none', 'dangling');
   for (const [link, args] of [
-    ['out.yaml', ['import', 'a.json', '--output', 'out.yaml', '--force']],
+    ['out.yaml', ['servers', 'import', 'a.json', '--output', 'out.yaml', '--force']],
     ['.cursor/mcp.json', ['connect', 'cursor', '--write']],
   ] as const) {
     const real = join(folder, 'real.json');
@@ -85,7 +85,7 @@ test('call --output writes into a pipe, which stays, and replaces a file through
     text += data;
   });
   const call = (output: string) =>
-    runMain(['call', 's', 'echo', '--catalog', 'c.json', '--output', output], {
+    runMain(['tools', 'call', 's', 'echo', '--catalog', 'c.json', '--output', output], {
       cwd: folder,
       env: { GATEWAY_API_KEY: '' },
     });

@@ -392,7 +392,7 @@ describe('a gateway without runs', () => {
     const empty = await startAutomation({ resources: [httpAgent('desk', 'http://127.0.0.1:9/')] });
     const { page } = await open();
     await page.goto(`${empty.url}/inspector/view/~runs/details`);
-    await page.locator('#no-runs', { hasText: 'actor-gateway run agent NAME' }).waitFor();
+    await page.locator('#no-runs', { hasText: 'actor-gateway agents run NAME' }).waitFor();
     await page.getByRole('link', { name: 'Approvals' }).click();
     await page.locator('#no-approvals').waitFor();
     await page.locator('.bar', { hasText: 'inspector.commands: true' }).waitFor();

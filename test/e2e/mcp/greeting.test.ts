@@ -61,7 +61,7 @@ test('a gateway with triggers only names them and their ways in, and no server',
   expect(greeting).toContain(`  open     HTTP      POST ${url}/hooks/open\n`);
   expect(greeting).toContain(`  orders   HTTP      POST ${url}/hooks/orders\n`);
   expect(greeting).toContain(`  repo     RepoHost  POST ${url}/webhook/repohost\n`);
-  expect(greeting).toContain('  ship     Manual    by hand: run trigger ship\n');
+  expect(greeting).toContain('  ship     Manual    by hand: triggers run ship\n');
   expect(greeting).not.toMatch(/server|\/rpc/);
   expect(greeting).not.toContain(SECRET);
   const [list = '', event = ''] = tried(greeting);

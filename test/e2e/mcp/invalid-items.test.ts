@@ -142,7 +142,7 @@ test('invalid items are told in the log once, in the record and in the command, 
   expect(lists.tools?.invalid).toEqual(invalid);
   expect(lists.resources?.invalid).toMatchObject({ repaired: 1, omitted: 1 });
   expect(lists.prompts?.invalid).toBeNull();
-  const { stdout } = await runMain(['servers', 'bad', '--url', gateway.url]);
+  const { stdout } = await runMain(['servers', 'show', 'bad', '--url', gateway.url]);
   expect(stdout).toContain('invalid       tools, in merged lists: 4 repaired, 5 omitted\n');
   expect(stdout).toMatch(/^ {16}text: omitted, inputSchema\.type is "string", not "object"$/m);
 

@@ -47,7 +47,7 @@ test('are cut off, which is told in the record, the command and once in the log;
   const told = () => gateway.logs().filter(({ msg }) => msg.includes('tools/list is cut off'));
   expect(told().map(({ server }) => server)).toEqual(expect.arrayContaining(['cycle', 'fresh', 'garbage']));
   expect(told()).toHaveLength(3);
-  const { stdout } = await runMain(['servers', 'cycle', '--url', gateway.url]);
+  const { stdout } = await runMain(['servers', 'show', 'cycle', '--url', gateway.url]);
   expect(stdout).toMatch(
     new RegExp(`^cut off {2,}tools after ${counts.cycle} \\(cycle\\): the server gave a`, 'm'),
   );

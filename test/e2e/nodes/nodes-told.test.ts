@@ -60,7 +60,7 @@ test('every node tells the same nodes, whichever file of theirs differs, when on
   expect(table.stdout).toMatch(/^NODE +STATE +EPOCH +VERSION +CONFIGURATION\na +running/);
   expect(table.stdout).not.toContain('differ');
   const asked = { env: { GATEWAY_API_KEY: 'another' } };
-  const json = await runMain(['get', 'nodes', '--json', '--url', c.url], asked);
+  const json = await runMain(['nodes', '--json', '--url', c.url], asked);
   expect(JSON.parse(json.stdout)).toEqual(await at(b.url));
 
   // A trigger that one alone has, by a reload.

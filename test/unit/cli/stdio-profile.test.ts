@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 function targetOf(...args: string[]) {
-  const parsed = parseStdioOptions(args, '1.0.0');
+  const parsed = parseStdioOptions(args);
   return parsed.do === 'exit' ? said.join('') : parsed.options.target;
 }
 
@@ -44,6 +44,6 @@ test('of a configuration it goes on as it is, and not beside a server', () => {
     profile: 'work',
   });
   expect(targetOf(...config, '--profile', 'work', '--server', 'files')).toContain(
-    'either --server <id> or --profile <name>',
+    "'--server <id>' cannot be used with option '--profile <name>'",
   );
 });

@@ -92,7 +92,7 @@ export function RunLines({ state, asked, go }: ListProps & { readonly asked: Run
     >
       <p class="empty" id="no-newest-runs">
         {hasAutomation
-          ? 'There are no runs yet. A run begins when an agent with a model, a fleet or a flow is asked, by a trigger or by the command run agent NAME --input "Hello".'
+          ? 'There are no runs yet. A run begins when an agent with a model, a fleet or a flow is asked, by a trigger or by the command agents run NAME --input "Hello".'
           : 'This gateway has no agents, so no runs; the folder of their files is spec.agents.directory in gateway.yaml.'}
       </p>
       {runs.map((run) => (

@@ -57,9 +57,7 @@ export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
           )}
         </ul>
       )}
-      {value?.has_more === true && limit >= MOST && (
-        <p class="foot">the command `approvals list` has the rest</p>
-      )}
+      {value?.has_more === true && limit >= MOST && <p class="foot">the command `approvals` has the rest</p>}
     </section>
   );
 }

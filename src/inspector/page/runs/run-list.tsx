@@ -77,7 +77,7 @@ export function RunList({ asked, known, chosen, go, onAsk }: RunListProps) {
         <p class="foot">
           {isFiltered ? `${value.runs.length} of those` : counted(value.runs.length, 'run')}
           {value.has_more &&
-            (asked.limit < MOST ? '; there may be more' : '; the command `runs list` has the rest')}
+            (asked.limit < MOST ? '; there may be more' : '; the command `runs` has the rest')}
         </p>
       )}
     </section>
@@ -154,7 +154,7 @@ export function NoRuns() {
         it has cost; of a flow its graph, and how far it has come.
       </p>
       <p>To see one, ask an agent that has a model:</p>
-      <pre>actor-gateway run agent NAME --input "Hello"</pre>
+      <pre>actor-gateway agents run NAME --input "Hello"</pre>
       <p>
         Agents that answer over http, or by a script, leave no journal; what they did stands among the
         deliveries.

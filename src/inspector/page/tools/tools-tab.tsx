@@ -31,7 +31,9 @@ export function ToolsTab({ server, chosen, mayCall, onChoose }: ToolsTabProps) {
   }, [bench, chosen]);
   return (
     <div class="scroll tools-tab">
-      {!mayCall && <p class="empty">{howToAct('call tools')}; the command `call` does it from a terminal.</p>}
+      {!mayCall && (
+        <p class="empty">{howToAct('call tools')}; the command `tools call` does it from a terminal.</p>
+      )}
       <ToolNames server={server} chosen={chosen} mayCall={mayCall} onChoose={onChoose} />
       {chosen !== undefined && <ToolPane key={chosen} bench={bench} name={chosen} mayCall={mayCall} />}
       <ToolOutcome bench={bench} />

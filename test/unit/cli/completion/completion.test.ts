@@ -1,14 +1,15 @@
 // Completion as the commands declare it: every one of them, whatever is typed.
 
+import type { Command } from 'commander';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { commandList } from '../../../../src/cli/command-list.ts';
-import { grammar } from '../../../../src/cli/commands/run-command.ts';
+import { commandTree } from '../../../../src/cli/commands/command-tree.ts';
+import { declareCommand } from '../../../../src/cli/commands/run-command.ts';
 import { gluedWords, linesOf } from '../../../../src/cli/completion/answer.ts';
 import { completed, type NamesOf } from '../../../../src/cli/completion/completed.ts';
 import { placeholderNoun, wordsIn } from '../../../../src/cli/completion/value-nouns.ts';
+import { rootProgram } from '../../../../src/cli/options.ts';
 
-const all = grammar('0.0.0');
 const noNames: NamesOf = () => Promise.resolve([]);
 
 /** Names that say what was asked for. */
@@ -16,28 +17,40 @@ const names: NamesOf = async (noun, _, { args, options }) => [
   [`${noun}-of-${args.map(({ word }) => word).join('+')}-${[...options.keys()].join('+')}`, ''],
 ];
 
+const complete = (typed: readonly string[], namesOf: NamesOf) =>
+  completed(typed, rootProgram(), (command) => declareCommand(command), namesOf);
+
+/** Returns the help of a command, as the program prints it. */
+async function helpOf(names: readonly string[]): Promise<string> {
+  let command = rootProgram();
+  for (const name of names) {
+    command = command.commands.find((each) => each.name() === name) as Command;
+    await declareCommand(command);
+  }
+  return command.helpInformation();
+}
+
 async function words(typed: readonly string[], namesOf = noNames): Promise<readonly string[]> {
-  const { mode, candidates } = await completed(typed, all, namesOf);
+  const { mode, candidates } = await complete(typed, namesOf);
   return mode === 'words' ? candidates.map(([word]) => word) : [`(${mode})`];
 }
 
-const commands = Object.keys(commandList).flatMap((name) => {
-  const verbs = all.verbsOf(name).map(([verb]) => [name, verb]);
-  return verbs.length === 0 ? [[name]] : verbs;
-});
+const commands = Object.entries(commandTree).flatMap(([name, entry]) =>
+  typeof entry === 'function' ? [[name]] : [[name], ...Object.keys(entry.verbs).map((verb) => [name, verb])],
+);
 
 describe('completion', () => {
   test.each(commands)('knows the options of %s %s without being told of it', async (...name) => {
     const given = name.filter((word) => word !== undefined);
-    const command = await all.declared(given);
-    const help = command?.helpInformation() ?? '';
+    const help = await helpOf(given);
     const told = [...help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, option]) => option);
     expect(told).toContain('--help');
     expect([...(await words([...given, '-']))].sort()).toEqual([...told].sort());
   });
 
   test('of the first word gives all commands, and the options of the program after a dash', async () => {
-    expect(await words([''])).toEqual(Object.keys(commandList));
+    expect(await words([''])).toEqual(rootProgram().commands.map((command) => command.name()));
+    expect((await words([''])).toSorted()).toEqual(Object.keys(commandTree).toSorted());
     expect(await words(['vali'])).toEqual(['validate']);
     expect(await words(['--ch'])).toEqual(['--check']);
     expect(await words(['--config', ''])).toEqual(['(files)']);
@@ -45,10 +58,11 @@ describe('completion', () => {
   });
 
   test('of a command with verbs gives those, and then what the verb takes', async () => {
-    expect(await words(['approvals', ''])).toEqual(['list', 'show', 'approve', 'deny']);
-    expect(await words(['approvals', '-'])).toEqual(['--help']);
-    expect(await words(['runs', 'list', '--kind', ''])).toEqual(['agent', 'fleet', 'flow', 'command']);
-    expect(await words(['runs', 'list', '--kind=f'])).toEqual(['--kind=fleet', '--kind=flow']);
+    expect(await words(['approvals', ''])).toEqual(['show', 'approve', 'deny']);
+    expect(await words(['approvals', '--s'])).toEqual(['--state']);
+    expect(await words(['store', '-'])).toEqual(['--help']);
+    expect(await words(['runs', '--kind', ''])).toEqual(['agent', 'fleet', 'flow', 'command']);
+    expect(await words(['runs', '--kind=f'])).toEqual(['--kind=fleet', '--kind=flow']);
     expect(await words(['top', '--sort', 'l'])).toEqual(['latency']);
     expect(await words(['completion', ''])).toEqual(['bash', 'zsh', 'fish']);
     expect(await words(['validate', '-f', ''])).toEqual(['(files)']);
@@ -56,20 +70,20 @@ describe('completion', () => {
   });
 
   test('asks for names with what was given before', async () => {
-    expect(await words(['servers', ''], names)).toEqual(['server-of--']);
-    expect(await words(['stop', '--url', 'http://x', ''], names)).toEqual(['server-of----url']);
-    expect(await words(['run', 'trigger', ''], names)).toEqual(['trigger-of--']);
-    expect(await words(['runs', 'list', '--flow', ''], names)).toEqual(['flow-of--']);
+    expect(await words(['servers', 'show', ''], names)).toEqual(['server-of--']);
+    expect(await words(['servers', 'stop', '--url', 'http://x', ''], names)).toEqual(['server-of----url']);
+    expect(await words(['triggers', 'run', ''], names)).toEqual(['trigger-of--']);
+    expect(await words(['runs', '--flow', ''], names)).toEqual(['flow-of--']);
     expect(await words(['deliveries', 'replay', 'one', ''], names)).toEqual(['delivery-of-one-']);
     expect(await words(['explain', ''], names)).toEqual(['field-of--']);
-    expect(await words(['servers', 'one', ''], names)).toContain('--json');
+    expect(await words(['servers', 'show', 'one', ''], names)).toContain('--json');
     expect(await words(['servers', '--json', '-'], names)).not.toContain('--json');
   });
 
   test('CMP1: answers whatever the words are, and runs nothing', async () => {
     const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     try {
-      const known = commands.flat().concat(Object.keys(commandList));
+      const known = commands.flat().concat(Object.keys(commandTree));
       const option = fc.constantFrom(
         '--',
         '-',
@@ -85,8 +99,8 @@ describe('completion', () => {
       const word = fc.oneof(fc.constantFrom(...known), option, fc.string());
       await fc.assert(
         fc.asyncProperty(fc.array(word, { maxLength: 6 }), async (typed) => {
-          await completed(typed, all, names);
-          await completed(gluedWords(typed).words, all, noNames);
+          await complete(typed, names);
+          await complete(gluedWords(typed).words, noNames);
         }),
         { numRuns: 150 },
       );
@@ -102,11 +116,11 @@ test('what bash has taken apart is one word again, of which it replaces the end'
     words: ['--url', 'http://127.0.0.1:80', 'x'],
     skip: 0,
   });
-  expect(gluedWords(['runs', 'list', '--kind', '=', 'f'])).toEqual({
-    words: ['runs', 'list', '--kind=f'],
+  expect(gluedWords(['runs', '--kind', '=', 'f'])).toEqual({
+    words: ['runs', '--kind=f'],
     skip: 7,
   });
-  expect(gluedWords(['runs', 'list', '--kind', '='])).toMatchObject({ words: ['runs', 'list', '--kind='] });
+  expect(gluedWords(['runs', '--kind', '='])).toMatchObject({ words: ['runs', '--kind='] });
 });
 
 test('CMP2: a name that a terminal would obey, or that would be two lines, is no candidate', () => {

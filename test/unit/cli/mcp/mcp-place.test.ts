@@ -14,8 +14,7 @@ describe('where servers are found', () => {
     expect(await placed({ url, profile: 'work' }, 'files')).toBe(`${url}mcp/@work`);
   });
 
-  test('is one place: a catalog of its own goes with no other, and a profile has a name', async () => {
-    await expect(placed({ catalog: 'catalog.yaml', url })).rejects.toBeInstanceOf(UsageError);
+  test('refuses a profile that is no name', async () => {
     await expect(placed({ url, profile: '../x' })).rejects.toBeInstanceOf(UsageError);
   });
 });

@@ -139,7 +139,7 @@ describe('lists in a terminal', () => {
       'kind         string           yes       -        a, b',
       'edits        array of object  no        -        -',
       'edits[].old  string           no        -        -',
-      ...['', 'Example:', "  actor-gateway call 'my files' walk path=PATH kind=a --catalog 'my file'"],
+      ...['', 'Example:', "  actor-gateway tools call 'my files' walk path=PATH kind=a --catalog 'my file'"],
     ]);
     expect(toolPage('s', { name: 't' }, plain, { program: 'p', options: [] })).toContain(
       'It takes no arguments.',

@@ -136,12 +136,14 @@ describe('a package', () => {
     expect(plans).toEqual([]);
     expect(others).toEqual([
       expect.stringMatching(
-        /^mcpb package .*SHA-256 \(a{64}\).*manifest\.json: actor-gateway add NAME -- COMMAND$/,
+        /^mcpb package .*SHA-256 \(a{64}\).*manifest\.json: actor-gateway servers add NAME -- COMMAND$/,
       ),
-      expect.stringMatching(/streamable-http.*start it yourself.*actor-gateway add NAME URL$/),
+      expect.stringMatching(/streamable-http.*start it yourself.*actor-gateway servers add NAME URL$/),
     ]);
     expect(plansOf(otherKinds).others).toEqual([
-      expect.stringMatching(/actor-gateway add NAME -- dnx Example\.SampleServer@0\.4\.0-beta --yes$/),
+      expect.stringMatching(
+        /actor-gateway servers add NAME -- dnx Example\.SampleServer@0\.4\.0-beta --yes$/,
+      ),
       expect.stringMatching(/^cargo package .*install it as its maker says/),
     ]);
   });

@@ -112,7 +112,7 @@ describe('a frame of top', () => {
       Object.fromEntries(ids.map((id) => [id, server({ state: 'failed' })])),
       Object.fromEntries(ids.slice(0, MAX_TROUBLES).map((id) => [id, trouble])),
     );
-    expect(topFrame(now, undefined, view).at(-1)).toBe('    "servers s20" tells why');
+    expect(topFrame(now, undefined, view).at(-1)).toBe('    "servers show s20" tells why');
   });
 
   test('says of a failed server whether it is parked, when it is tried again, and why it failed', () => {

@@ -24,8 +24,8 @@ test('a server takes one line of the greeting, whatever its arguments', () => {
     'actor-gateway 1 at http://127.0.0.1:80 (node:http), 1 server:',
     '  a  starts on demand  node -e one two',
     'Try:',
-    '  actor-gateway tools a',
-    '  actor-gateway call a TOOL name=value',
+    '  actor-gateway tools --server a',
+    '  actor-gateway tools call a TOOL name=value',
   ]);
 });
 

@@ -78,7 +78,7 @@ test('a person is told how events come in, and where anything can be posted with
   const own = httpTrigger('ask', { webhook_secret: 's', host: '0.0.0.0', port: 9000, path: '/ask' });
   expect(wayInTo(own, url)).toEqual({ text: 'POST http://127.0.0.1:9000/ask', openUrl: undefined });
   expect(wayInTo(repoHostTrigger('repo'), url).text).toMatch(/^POST http:..127\.0\.0\.1:8080\//);
-  expect(wayInTo(manualTrigger('deploy'), url).text).toBe('by hand: run trigger deploy');
+  expect(wayInTo(manualTrigger('deploy'), url).text).toBe('by hand: triggers run deploy');
   expect(wayInTo(scheduleTrigger('nightly', { cron: '0 3 * * *', timezone: 'UTC' }), url).text).toBe(
     '0 3 * * * (UTC)',
   );

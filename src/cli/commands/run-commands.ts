@@ -1,27 +1,19 @@
-// `runs`: what agents, fleets, flows and commands with a journal have done and are at, and what an operator does with one.
+// `runs`: journals of agents, fleets, flows and approved commands.
 
 import type { RunDetails, RunList, RunRecord } from '../api/api-responses.ts';
 import { runPath } from '../chat/followed-run.ts';
 import { runLine, runPage, runTable } from '../views/run-views.ts';
 import { explainBadValue, queryOf } from './list-options.ts';
-import type { Operation } from './operation.ts';
+import { operationCommands } from './operation.ts';
 
 const READ_SECONDS = 10;
 const CHANGE_SECONDS = 30;
-const RUN = 'id of a run, as the list shows it';
 const filters = ['state', 'kind', 'agent', 'fleet', 'flow', 'before', 'limit'];
 
-export const runOperations = {
-  'runs list': {
-    description:
-      'Runs of agents with a model, fleets and flows, and of commands that were approved, the newest first.',
-    args: [],
+export const runCommands = operationCommands({
+  list: {
     timeoutSeconds: READ_SECONDS,
-    examples: [
-      'runs list --state waiting',
-      'runs list --agent oncall --limit 10 --json',
-      'runs list --flow deploy',
-    ],
+    examples: ['runs --state waiting', 'runs --agent oncall --limit 10 --json', 'runs --flow deploy'],
     declare: (command) => {
       command
         .option(
@@ -39,9 +31,7 @@ export const runOperations = {
     show: ({ body }, { paint, width }) => runTable(body as RunList, paint, width),
     explain: explainBadValue,
   },
-  'runs show': {
-    description: 'One run: how it stands, what it has used, and each of its steps.',
-    args: [['<id>', RUN]],
+  show: {
     timeoutSeconds: READ_SECONDS,
     declare: (command) => {
       command
@@ -55,18 +45,14 @@ export const runOperations = {
     show: ({ body }, { paint, width }) => runPage(body as RunDetails, paint, width),
     explain: explainBadValue,
   },
-  'runs cancel': {
-    description: 'End a run that has not ended, whatever it is at.',
-    args: [['<id>', RUN]],
+  cancel: {
     timeoutSeconds: CHANGE_SECONDS,
     ask: ({ client, args: [id = ''], timeoutMs }) => client.ask('POST', runPath(id, 'cancel'), timeoutMs),
     show: ({ body }) => [runLine(body as RunRecord)],
   },
-  'runs retry': {
-    description: 'Have a run that failed or was cancelled go on where it was; nothing of it is done again.',
-    args: [['<id>', RUN]],
+  retry: {
     timeoutSeconds: CHANGE_SECONDS,
     ask: ({ client, args: [id = ''], timeoutMs }) => client.ask('POST', runPath(id, 'retry'), timeoutMs),
     show: ({ body }) => [runLine(body as RunRecord)],
   },
-} satisfies Readonly<Record<string, Operation>>;
+});

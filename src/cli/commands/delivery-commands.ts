@@ -1,27 +1,15 @@
-// The commands about triggers and what they have accepted: which request each makes, and what it shows of the answer.
+// `deliveries`: accepted events; the requests for them, and what is shown of the responses.
 
 import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem, type ApiResponse } from '../api/api-client.ts';
-import type {
-  DeliveryDetails,
-  DeliveryList,
-  DeliveryRecord,
-  TriggerDetails,
-  TriggerRecord,
-} from '../api/api-responses.ts';
-import { deliveryLine, deliveryPage, deliveryTable, triggerLine } from '../views/automation-views.ts';
-import { triggerPage } from '../views/trigger-page.ts';
-import { explainUnknownTrigger, getOperations, triggerPath } from './get-operations.ts';
+import type { DeliveryDetails, DeliveryList, DeliveryRecord } from '../api/api-responses.ts';
+import { deliveryLine, deliveryPage, deliveryTable } from '../views/automation-views.ts';
 import { askForDeliveries, declareFilter } from './list-deliveries.ts';
 import { explainBadValue } from './list-options.ts';
-import type { Operation, Situation } from './operation.ts';
-import { runTrigger } from './run-trigger.ts';
-import { sendMessage } from './send-message.ts';
+import { operationCommands, type Situation } from './operation.ts';
 
 const READ_SECONDS = 10;
 const CHANGE_SECONDS = 30;
-const TRIGGER = 'name of a trigger';
-const DELIVERY = 'id of a delivery, as the list shows it';
 
 const deliveryPath = (...segments: readonly string[]) =>
   ['deliveries', ...segments.map(encodeURIComponent)].join('/');
@@ -61,78 +49,41 @@ const eachCode = ({ body }: ApiResponse) =>
 async function explainUnknownDelivery(problem: ApiProblem, { args: [id] }: Situation): Promise<ApiProblem> {
   const isUnknown = problem.answer?.status === 404 && /no delivery/.test(problem.message);
   if (!isUnknown || id === undefined) return problem;
-  const message = `there is no delivery ${JSON.stringify(id)}; "deliveries list" shows those that there are, and their records end with the retention time`;
+  const message = `there is no delivery ${JSON.stringify(id)}; "deliveries" shows those that there are, and their records end with the retention time`;
   return new ApiProblem(message, false, problem.answer);
 }
 
-export const automationOperations = {
-  ...getOperations,
-  'triggers show': {
-    description: 'One trigger in detail: how it does, what was refused last, its menu and its limits.',
-    args: [['<name>', TRIGGER]],
-    timeoutSeconds: READ_SECONDS,
-    ask: ({ client, args: [name = ''], timeoutMs }) => client.ask('GET', triggerPath(name), timeoutMs),
-    show: ({ body }, { paint }) => triggerPage(body as TriggerDetails, paint),
-    explain: explainUnknownTrigger,
-  },
-  'triggers pause': {
-    description: 'Pause a trigger: what comes is accepted and waits, over a restart too.',
-    args: [['<name>', TRIGGER]],
-    timeoutSeconds: CHANGE_SECONDS,
-    ask: ({ client, args: [name = ''], timeoutMs }) =>
-      client.ask('POST', triggerPath(name, 'pause'), timeoutMs),
-    show: ({ body }) => [triggerLine(body as TriggerRecord)],
-    explain: explainUnknownTrigger,
-  },
-  'triggers resume': {
-    description: 'Resume a trigger that was paused; what waits is handled in its order.',
-    args: [['<name>', TRIGGER]],
-    timeoutSeconds: CHANGE_SECONDS,
-    ask: ({ client, args: [name = ''], timeoutMs }) =>
-      client.ask('POST', triggerPath(name, 'resume'), timeoutMs),
-    show: ({ body }) => [triggerLine(body as TriggerRecord)],
-    explain: explainUnknownTrigger,
-  },
-  'run trigger': runTrigger,
-  send: sendMessage,
-  'deliveries list': {
-    description: 'What has been accepted, the newest first.',
-    args: [],
+export const deliveryCommands = operationCommands({
+  list: {
     timeoutSeconds: READ_SECONDS,
     examples: [
-      'deliveries list --state dead,retrying --since 1h',
-      'deliveries list --trigger deploy --limit 10 --json',
+      'deliveries --state dead,retrying --since 1h',
+      'deliveries --trigger deploy --limit 10 --json',
     ],
     declare: declareFilter,
     ask: askForDeliveries,
     show: ({ body }, { paint, width }) => deliveryTable(body as DeliveryList, paint, width),
     explain: explainBadValue,
   },
-  'deliveries show': {
-    description: 'One delivery with its attempts, its answer and its body.',
-    args: [['<id>', DELIVERY]],
+  show: {
     timeoutSeconds: READ_SECONDS,
     ask: ({ client, args: [id = ''], timeoutMs }) => client.ask('GET', deliveryPath(id), timeoutMs),
     explain: explainUnknownDelivery,
     show: ({ body }, { paint }) => deliveryPage(body as DeliveryDetails, paint),
   },
-  'deliveries replay': {
-    description: 'Have deliveries that have ended run again, with all their attempts before them.',
+  replay: {
     examples: ['deliveries replay http:orders/4711'],
-    args: [['<ids...>', DELIVERY]],
     timeoutSeconds: CHANGE_SECONDS,
     ask: (situation) => each(situation, 'replay'),
     show: eachLine,
     exitCode: eachCode,
     explain: explainUnknownDelivery,
   },
-  'deliveries discard': {
-    description: 'End deliveries that wait or are dead, unhandled.',
-    args: [['<ids...>', DELIVERY]],
+  discard: {
     timeoutSeconds: CHANGE_SECONDS,
     ask: (situation) => each(situation, 'discard'),
     show: eachLine,
     exitCode: eachCode,
     explain: explainUnknownDelivery,
   },
-} satisfies Readonly<Record<string, Operation>>;
+});
