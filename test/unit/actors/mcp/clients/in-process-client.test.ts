@@ -7,7 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UnknownServerError } from '../../../../../actors/base/errors/errors.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { Gateway } from '../../../../../actors/gateway/gateway.ts';
-import type { InProcessClient, ToolResult } from '../../../../../actors/mcp/clients/in-process-client.ts';
+import type { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
+import type { ToolResult } from '../../../../../actors/mcp/clients/tool-request.ts';
 import { loadConfig } from '../../../../../config/load-config.ts';
 
 const script = (name: string) => resolve(import.meta.dirname, '../../../../fixtures/servers', name);
