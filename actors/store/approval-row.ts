@@ -24,7 +24,7 @@ export const approvalColumns = `approval.id, delivery.id, delivery.key, delivery
 
 export const oneApproval = `SELECT ${approvalColumns} FROM approval JOIN delivery ON delivery.seq = approval.seq WHERE approval.id = ?1`;
 
-/** Inserts an approval, or asks again for a cancelled one. */
+/** Inserts an approval, or reopens a cancelled approval. */
 export const askApproval = `INSERT INTO approval (id, seq, state, asked, expires, body, on_cancel)
   VALUES (?1, ?2, ${pending}, ?3, ?4, ?5, ?6)
   ON CONFLICT (id) DO UPDATE SET state = excluded.state, asked = excluded.asked, expires = excluded.expires,

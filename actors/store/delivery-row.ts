@@ -14,7 +14,7 @@ export const oneDelivery = `SELECT ${deliveryColumns} FROM delivery WHERE id = ?
 
 export const bodyOfDelivery = 'SELECT meta, body FROM body WHERE seq = ?1';
 
-/** Numbers of deliveries by state code, for `countsOf`. */
+/** Counts deliveries per state code, for `countsOf`. */
 export const countStates = `SELECT state, count(*) FROM delivery WHERE state < ${firstSettled} GROUP BY state
   UNION ALL SELECT ${stateCodes.dead}, count(*) FROM delivery WHERE state = ${stateCodes.dead}
   UNION ALL SELECT ${stateCodes.waiting}, count(*) FROM delivery WHERE waits_for IS NOT NULL`;

@@ -1,10 +1,10 @@
-// Queries of the lists, one text for both engines. A list is read in parts: each part looks at a bounded number of the newest
-// records, and compares only those.
+// Listing queries, shared by SQLite and PostgreSQL. Lists are read in parts: a part scans at most LOOKED_AT records,
+// newest first.
 //
-// The texts have the form of SQLite, with numbered values and a fixed index for each source: SQLite would not choose the
-// index by itself. `postgresText` converts a text.
+// The texts are SQLite, with numbered placeholders and explicit indexes, which the SQLite planner would not choose.
+// `postgresText` converts them.
 //
-// SQN1  unfinished, waiting and dead events are found among their like, however many events have ended otherwise.
+// SQN1  unfinished, waiting and dead events are read from partial indexes, without scanning finished events.
 
 import type { ApprovalFilter } from './approval.ts';
 import { approvalColumns, approvalStates } from './approval-row.ts';
@@ -21,27 +21,27 @@ export interface Query {
   readonly values: readonly (string | number)[];
 }
 
-/** One part of a list. */
+/** Queries for a part. */
 export interface PartQuery {
-  /** The rows, newest first; the first column is the sequence number. */
+  /** Rows, newest first; column 0 is the sequence number. */
   readonly rows: Query;
-  /** Number of rows of a full part. */
+  /** Maximum number of rows. */
   readonly limit: number;
-  /** One row about all records of the part, for `nextPart`. */
+  /** Summary of all scanned records, for `nextPart`. */
   readonly end: Query;
-  /** Records before this time are not listed. */
+  /** Minimum time of listed records. */
   readonly since: number;
 }
 
 export type EndRow = readonly [oldest: number | null, count: number, newestAt: number | null];
 
-/** Returns a text for PostgreSQL. */
+/** Converts a text for PostgreSQL. */
 export function postgresText(text: string): string {
   const joins = text.replaceAll('CROSS JOIN', 'JOIN').replace(/ INDEXED BY \w+/g, '');
   return joins.replace(/\?(?=\d)/g, '$');
 }
 
-/** Returns the query for one part of the deliveries. */
+/** Builds the queries for a part of the deliveries. */
 export function deliveriesPart(filter: DeliveryFilter): PartQuery {
   const { states = [], trigger, idPrefix, keyPrefix, since = 0 } = filter;
   const limit = limitOfPart(filter);
@@ -52,7 +52,7 @@ export function deliveriesPart(filter: DeliveryFilter): PartQuery {
   if (idPrefix !== undefined) parts.push(startsWith('id', values.add(storable(idPrefix))));
   if (keyPrefix !== undefined) parts.push(startsWith('key', values.add(storable(keyPrefix))));
   if (since > 0) parts.push(`at >= ${values.add(since)}`);
-  // Answers and notes, which may be long, are read only for the rows of the part.
+  // Answers and notes may be long; the outer query reads them only for listed rows.
   const text = `SELECT ${deliveryColumns} FROM delivery WHERE seq IN
     (SELECT seq FROM (${newestOf(comparedColumns, sources)}) AS looked
      WHERE ${parts.join(' AND ')} ORDER BY seq DESC LIMIT ${limit}) ORDER BY seq DESC`;
@@ -60,7 +60,7 @@ export function deliveriesPart(filter: DeliveryFilter): PartQuery {
   return { rows: { text, values: values.all }, limit, end, since };
 }
 
-/** Returns the query for one part of the runs: by an index of the states, else by the index of the name. */
+/** Builds the queries for a part of the runs, by a state index or the name index. */
 export function runsPart(filter: RunFilter): PartQuery {
   const { states = [], kind, name } = filter;
   const limit = limitOfPart(filter);
@@ -71,13 +71,13 @@ export function runsPart(filter: RunFilter): PartQuery {
   if (kind !== undefined) parts.push(`run.kind = ${values.add(kind)}`);
   const byName = ofName === undefined ? 'run WHERE true' : `run INDEXED BY run_name WHERE ${ofName}`;
   const looked = newestOf('seq', indexedSources(states) ?? [byName]);
-  // In the order of the inner query, so that no more is read than the part has room for.
+  // CROSS JOIN keeps the inner order in SQLite, so that LIMIT stops the scan early.
   const text = `SELECT ${runColumns} FROM run CROSS JOIN delivery ON delivery.seq = run.seq
     WHERE run.seq IN (${looked}) AND ${parts.join(' AND ')} ORDER BY run.seq DESC LIMIT ${limit}`;
   return { rows: { text, values: values.all }, limit, end: endOf(looked, 'NULL', values.all), since: 0 };
 }
 
-/** Returns the query for approvals, newest first. SQLite reads one state at a time by an index. */
+/** Builds the query for approvals, newest first. SQLite needs a single state to use the index. */
 export function approvalsQuery({ states = [], run, before, limit }: ApprovalFilter): Query {
   const values = valuesOf();
   const parts = ['true'];
@@ -117,16 +117,16 @@ function conditionOn(column: string, states: readonly DeliveryState[]): string[]
 
 const startsWith = (column: string, prefix: string) => `substr(${column}, 1, length(${prefix})) = ${prefix}`;
 
-/** Returns a query for the newest records of the sources, each a table with a condition. */
+/** Builds a query for the newest records of several sources (table and condition). */
 function newestOf(columns: string, sources: readonly string[]): string {
   const newest = (from: string) => `SELECT ${columns} FROM ${from} ORDER BY seq DESC LIMIT ${LOOKED_AT}`;
   const parts = sources.map((source) => newest(`${source} AND seq < ?1`));
   if (parts.length === 1) return parts[0] ?? '';
-  // Each part has its own bound: PostgreSQL would sort all records of a state without it.
+  // Without a LIMIT per source, PostgreSQL sorts all matching records.
   return newest(`(${parts.map((part) => `SELECT * FROM (${part}) AS part`).join(' UNION ALL ')}) AS parts`);
 }
 
-/** Returns one source per index; undefined without states, or for a state without an index. */
+/** Returns the indexed sources; undefined without states, or if any state has no index. */
 function indexedSources(states: readonly DeliveryState[]): readonly string[] | undefined {
   const sources = states.map((state) => indexed[state]);
   const known = sources.filter((source) => source !== undefined);

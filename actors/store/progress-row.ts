@@ -1,7 +1,6 @@
-// A row of the table of progress, the same in both engines, and the texts of statements that both use: checkpoints, parked
-// events and wakers.
+// Rows and statements for checkpoints, parked events and wakers, shared by SQLite and PostgreSQL.
 //
-// SQW2  the event that woke another one is copied: the retention of its own record may end first.
+// SQW2  wakers are copied, since retention may remove the original record first.
 
 import { stateCodes } from './delivery-states.ts';
 import type { StoredEvent } from './event.ts';
@@ -21,7 +20,7 @@ export type ExtrasRow = readonly [
   steps: number | null,
 ];
 
-/** Beginning of a query for rows of extras, up to the compared column. */
+/** Query for extras, without the comparison of the sequence number. */
 export const selectExtras = `SELECT delivery.seq, delivery.kind, wakes, progress.state, woken_id, woken_kind, woken_meta, woken_body,
     (SELECT max(n) FROM step WHERE step.seq = delivery.seq)
   FROM delivery LEFT JOIN progress ON progress.seq = delivery.seq WHERE delivery.seq`;
@@ -41,11 +40,11 @@ export const copyWaker = `INSERT INTO progress (seq, woken_id, woken_kind, woken
 export const noteCheckpoint = `UPDATE delivery SET has_progress = true, attempts = CASE WHEN ?2 THEN crashes + 1 ELSE attempts END,
     trigger = coalesce(?3, trigger), note = coalesce(?4, note) WHERE seq = ?1 RETURNING attempts`;
 
-/** Crashes stay counted: an event that crashes each process makes no progress by parking. */
+/** Keeps the crash count: parking is no progress for an event that crashes the process. */
 export const parkEvent = `UPDATE delivery SET state = ${stateCodes.waiting}, waits_for = ?2, holds_key = ?3, has_progress = true,
     attempts = crashes, held_by = NULL, retry_at = NULL, trigger = coalesce(?4, trigger), note = ?5 WHERE seq = ?1`;
 
-/** The first queued event of a key that wakes a name. */
+/** First queued waker for a name. */
 export const firstWaker = `SELECT seq FROM delivery INDEXED BY delivery_waker
   WHERE key = ?1 AND wakes = ?2 AND wakes IS NOT NULL AND state < ${stateCodes.dead} ORDER BY seq LIMIT 1`;
 

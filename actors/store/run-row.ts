@@ -1,4 +1,4 @@
-// A row of the table of runs, the same in both engines, and the texts of statements that both use.
+// Rows and statements of the run table, shared by SQLite and PostgreSQL.
 
 import type { Delivery } from './delivery.ts';
 import { READ_AT_ONCE } from './journal-limits.ts';
@@ -24,13 +24,13 @@ export const noteRun = `INSERT INTO run (seq, kind, name, figures) VALUES (?1, ?
 
 export const lastStep = 'SELECT n, total FROM step WHERE seq = ?1 ORDER BY n DESC LIMIT 1';
 
-/** The steps after a number; at least one, and of the others a bounded number of bytes. */
+/** Steps after a number, up to READ_AT_ONCE bytes but never none. */
 export const stepsAfter = `SELECT n, at, text FROM step WHERE seq = (SELECT seq FROM delivery WHERE id = ?1) AND n > ?2
   AND (n = ?2 + 1 OR total <= ${READ_AT_ONCE} + (SELECT coalesce(max(total), 0) FROM step
     WHERE seq = (SELECT seq FROM delivery WHERE id = ?1) AND n = ?2))
   ORDER BY n LIMIT 1000`;
 
-/** Returns the run; undefined without its delivery. */
+/** Returns undefined without a delivery. */
 export function runOf(row: RunRow, delivery: Delivery | undefined): Run | undefined {
   const [, , kind, name, figures, steps] = row;
   return delivery && { delivery, kind: kind as RunNote['kind'], name, figures, steps };

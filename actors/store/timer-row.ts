@@ -1,9 +1,9 @@
-// A row of the table of timers, the same in both engines.
+// Rows and statements of the timer table, shared by SQLite and PostgreSQL.
 
 import { storable } from './storable.ts';
 import type { NewTimer } from './store.ts';
 
-/** Inserts a timer, or replaces the timer of the same owner and name. */
+/** Inserts or replaces a timer. */
 export const setTimer = `INSERT INTO timer (owner, name, due, id, key, meta, trace, body, kind, wakes)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
   ON CONFLICT (owner, name) DO UPDATE SET due = excluded.due, id = excluded.id, key = excluded.key, meta = excluded.meta,

@@ -52,7 +52,7 @@ export interface Transaction extends Statements {
   isWakeDue: boolean;
   /** A statement whose text depends on what is asked; it is not prepared. */
   ask<Row extends readonly unknown[]>(text: string, values: readonly unknown[]): Promise<readonly Row[]>;
-  /** Returns the rows of a query of a list, which is not prepared. */
+  /** Runs a listing query, unprepared. */
   list<Row extends readonly unknown[]>(query: Query): Promise<readonly Row[]>;
   /** Gives how many rows it changed. */
   run(statement: Statement<readonly []>, values?: readonly unknown[]): Promise<number>;

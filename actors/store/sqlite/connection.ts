@@ -114,7 +114,7 @@ export class SqliteConnection {
     };
   }
 
-  /** Returns the rows of a query that is prepared for one use. */
+  /** Runs an ad hoc query. */
   list<Row extends readonly SqlValue[]>({ text, values }: Query): readonly Row[] {
     return this.prepare<Row>(text).all(values);
   }
