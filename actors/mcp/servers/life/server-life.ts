@@ -13,16 +13,29 @@ import {
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import { tell } from '../../../base/supervision/dead-letters.ts';
 import { guarded } from '../../../base/supervision/guarded.ts';
-import type { ConnectionObserver } from '../pool/connection-observer.ts';
-import type { ServerGate } from './server-gate.ts';
-import type { ServerStart } from './server-start.ts';
 
 /** The parts of a server that carry out the decisions of its machine. */
 export interface ServerActions {
   readonly life: ServerLife;
-  readonly start: Pick<ServerStart, 'begin' | 'isWanted'>;
-  readonly gate: Pick<ServerGate, 'open' | 'close' | 'drain' | 'kill' | 'refuse'>;
-  readonly observer: Pick<ConnectionObserver, 'onFailure'>;
+  readonly start: {
+    /** Opens the first connection. */
+    begin(): void;
+    /** Returns true if calls, or after a crash open streams, need the server. */
+    isWanted(isAfterCrash: boolean): boolean;
+  };
+  readonly gate: {
+    open(): void;
+    close(): void;
+    /** Resolves when no connection is left. */
+    drain(): Promise<void>;
+    kill(): void;
+    /** Refuses calls until this time. */
+    refuse(until: number): void;
+  };
+  readonly observer: {
+    /** Reports the failure to the waiting calls and the log. */
+    onFailure(error: GatewayError): void;
+  };
 }
 
 /** `before` is the state that was left. */
