@@ -300,7 +300,7 @@ export function filesIn(folder: string, isWanted: (name: string) => boolean): st
 export const testsIn = (folder: string) => filesIn(folder, (name) => name.endsWith('.test.ts'));
 export const endToEnd = (name: string) => join('test', 'e2e', `${name}.test.ts`);
 
-/** Whether a file runs on both HTTP implementations by itself. */
+/** Returns true for a test file that uses each HTTP implementation by itself. */
 export const hasBothFillings = (file: string) =>
   /\{[^}]*\bfillings\b[^}]*\} from '[^']*\/fillings\.ts'/.test(textOf(file));
 
