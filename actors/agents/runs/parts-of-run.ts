@@ -1,8 +1,8 @@
 // What the run of a flow or of a fleet consists of, as far as its journal has told: its nodes, or its members.
 
 import type { Step } from '../../store/run.ts';
-import { definitionIn } from './plain-rows.ts';
-import { type RunMember, RunMembers } from './run-members.ts';
+import { definitionIn, plainRow } from './plain-rows.ts';
+import { fleetIn, type RunMember, RunMembers } from './run-members.ts';
 import { type RunNode, RunNodes } from './run-nodes.ts';
 import type { Excerpt } from './shown-step.ts';
 
@@ -26,18 +26,21 @@ export class PartsOfRun {
   add(step: Pick<Step, 'at' | 'text'>): void {
     if (this.#nodes === undefined && this.#members === undefined) this.#begin(step.text);
     this.#nodes?.add(step);
-    this.#members?.add(step);
+    const row = plainRow(step.text);
+    if (typeof row.in === 'string') this.#members?.add(row.in, row, step.at);
   }
 
   /** Empty before the row that a flow or a fleet begins with. */
   list(isOver: boolean): RunParts {
     if (this.#nodes !== undefined) return { nodes: this.#nodes.list(isOver) };
-    return this.#members === undefined ? {} : { members: this.#members.list(isOver) };
+    return this.#members === undefined ? {} : { members: this.#members.list(() => isOver) };
   }
 
   #begin(text: string): void {
     const { kind, definition = '' } = definitionIn(text) ?? {};
     if (kind === 'flow') this.#nodes = new RunNodes(definition, this.#excerpt);
-    if (kind === 'fleet') this.#members = new RunMembers(definition, this.#excerpt);
+    if (kind !== 'fleet') return;
+    this.#members = new RunMembers(this.#excerpt);
+    this.#members.begin('', fleetIn(definition));
   }
 }

@@ -1,16 +1,22 @@
-// How far the members of a fleet have come, for people: worked out of the journal of its run, row by row, against the definition that the
-// run began with.
+// Progress of fleet members, computed from the journal of a run row by row: members of the fleet that runs, and of fleets
+// that nodes of a flow ask.
+//
+// RMB1  texts are redacted and cut before they are kept, and at most MAX_MEMBERS members are kept per run.
 
-import type { Step } from '../../store/run.ts';
 import { type PlainRow, plainRow } from './plain-rows.ts';
 import type { Excerpt } from './shown-step.ts';
 
 /** Of the answer of one member, in UTF-16 units. */
 const SHOWN_ANSWER = 500;
+const MAX_VOTE = 200;
+/** A fleet in a loop adds its members in each turn. */
+const MAX_MEMBERS = 2_000;
 
 export type MemberState = 'idle' | 'working' | 'waiting' | 'done' | 'failed' | 'dropped';
 
 export interface RunMember {
+  /** `security`; of a fleet that a node asks, `review/security`. */
+  readonly path: string;
   readonly name: string;
   readonly state: MemberState;
   /** Why it failed. */
@@ -22,6 +28,14 @@ export interface RunMember {
   readonly tookMs: number | undefined;
   /** The beginning of its answer, without secrets. */
   readonly output: string | undefined;
+  /** JSON text of its vote, without secrets. */
+  readonly vote: string | undefined;
+}
+
+/** A fleet that has begun. */
+interface BegunFleet {
+  readonly members: readonly { readonly name: string }[];
+  readonly vote?: { readonly field: string } | null;
 }
 
 const states: Readonly<Record<string, MemberState>> = {
@@ -32,72 +46,106 @@ const states: Readonly<Record<string, MemberState>> = {
   dropped: 'dropped',
 };
 
-/** Told the rows of the journal of a fleet, in order. */
 export class RunMembers {
-  readonly #members: Map<string, RunMember>;
   readonly #excerpt: Excerpt;
+  readonly #shownChars: number;
+  /** Fields of votes by the path of the asking node and a slash; '' for the fleet that runs. */
+  readonly #fields = new Map<string, string | undefined>();
+  readonly #members = new Map<string, RunMember>();
 
-  /** `definition` is the member of its row `fleet`. */
-  constructor(definition: string, excerpt: Excerpt) {
-    this.#members = new Map(namesIn(definition).map((name) => [name, unasked(name)]));
+  constructor(excerpt: Excerpt, shownChars = SHOWN_ANSWER) {
     this.#excerpt = excerpt;
+    this.#shownChars = shownChars;
   }
 
-  add({ at, text }: Pick<Step, 'at' | 'text'>): void {
-    const row = plainRow(text);
-    const name = typeof row.in === 'string' ? row.in.split('/')[0] : undefined;
-    const before = name === undefined ? undefined : this.#members.get(name);
-    if (before === undefined) return;
-    if (row.kind === 'retried' && row.in === name && before.state !== 'done') {
-      this.#members.set(before.name, {
-        ...unasked(before.name),
-        state: 'working',
-        startedAt: before.startedAt,
-      });
-      return;
+  /** `prefix` precedes the names of its members in the paths of rows. */
+  begin(prefix: string, { vote, members }: BegunFleet): void {
+    this.#fields.set(prefix, vote?.field);
+    for (const { name } of members) {
+      if (this.#members.size >= MAX_MEMBERS) return;
+      const path = prefix + name;
+      if (!this.#members.has(path)) this.#members.set(path, idle(path, name));
     }
-    if (before.endedAt !== undefined) return;
-    const state = (row.in === name ? states[String(row.kind)] : undefined) ?? 'working';
-    this.#members.set(before.name, moved(before, row, at, state, this.#excerpt));
   }
 
-  /** In the order of the definition. `isOver`: the run is. */
-  list(isOver = false): readonly RunMember[] {
-    return [...this.#members.values()].map((member) =>
-      isOver && (member.state === 'working' || member.state === 'waiting')
-        ? { ...member, state: 'dropped' }
-        : member,
-    );
+  /** Takes the next row; `path` is the part of the run that wrote it. */
+  add(path: string, row: PlainRow, at: number): void {
+    for (const [prefix, field] of this.#fields) {
+      if (!path.startsWith(prefix)) continue;
+      const [name = ''] = path.slice(prefix.length).split('/');
+      const before = this.#members.get(prefix + name);
+      if (before === undefined) continue;
+      if (row.kind === 'retried' && path === before.path && before.state !== 'done') {
+        const { startedAt } = before;
+        this.#members.set(path, { ...idle(path, before.name), startedAt, state: 'working' });
+        continue;
+      }
+      // Questions of a manager have paths below its own; each has an end, and another may follow.
+      const isQuestion = path !== before.path;
+      if (before.endedAt !== undefined && !isQuestion) continue;
+      // Any other row means that the member works.
+      const state = states[String(row.kind)] ?? (row.kind === 'kept' ? before.state : 'working');
+      this.#members.set(before.path, this.#moved(before, row, at, state, field));
+    }
+  }
+
+  /** Forgets all turns of a loop but the one that begins. */
+  forgetTurns(loop: string): void {
+    for (const map of [this.#members, this.#fields])
+      for (const path of [...map.keys()]) if (path.startsWith(`${loop}#`)) map.delete(path);
+  }
+
+  /** Returns the members in the order of the definitions. `isOver`: the run or the asking node has ended. */
+  list(isOver: (path: string) => boolean): readonly RunMember[] {
+    return [...this.#members.values()].map((member) => {
+      const isAtWork = member.state === 'working' || member.state === 'waiting';
+      return isAtWork && isOver(member.path) ? { ...member, state: 'dropped' } : member;
+    });
+  }
+
+  #moved(
+    before: RunMember,
+    row: PlainRow,
+    at: number,
+    state: MemberState,
+    field: string | undefined,
+  ): RunMember {
+    const startedAt = before.startedAt ?? at;
+    if (state === 'idle' || state === 'working' || state === 'waiting')
+      return { ...before, state, startedAt, endedAt: undefined, tookMs: undefined };
+    return {
+      ...before,
+      ...{ state, startedAt, endedAt: at, tookMs: at - startedAt },
+      why: this.#shown(row.reason),
+      output: this.#shown(row.text),
+      vote: state === 'done' ? this.#vote(row.data, field) : undefined,
+    };
+  }
+
+  #shown(text: unknown): string | undefined {
+    return typeof text === 'string' ? this.#excerpt(text, this.#shownChars) : undefined;
+  }
+
+  #vote(data: unknown, field: string | undefined): string | undefined {
+    if (field === undefined || typeof data !== 'object' || data === null) return undefined;
+    const value = Object.hasOwn(data, field) ? (data as PlainRow)[field] : undefined;
+    return value === undefined ? undefined : this.#excerpt(JSON.stringify(value), MAX_VOTE);
   }
 }
 
-const unasked = (name: string): RunMember => ({
-  ...{ name, state: 'idle', why: undefined, output: undefined },
+const idle = (path: string, name: string): RunMember => ({
+  ...{ path, name, state: 'idle', why: undefined, output: undefined, vote: undefined },
   ...{ startedAt: undefined, endedAt: undefined, tookMs: undefined },
 });
 
-function moved(
-  before: RunMember,
-  row: PlainRow,
-  at: number,
-  state: MemberState,
-  excerpt: Excerpt,
-): RunMember {
-  const startedAt = before.startedAt ?? at;
-  if (state === 'working' || state === 'waiting') return { ...before, state, startedAt };
-  return {
-    ...{ name: before.name, state, startedAt, endedAt: at, tookMs: at - startedAt },
-    why: typeof row.reason === 'string' ? excerpt(row.reason, SHOWN_ANSWER) : undefined,
-    output: typeof row.text === 'string' ? excerpt(row.text, SHOWN_ANSWER) : undefined,
-  };
-}
-
-/** `agents`, or as others call them `members`. */
-function namesIn(definition: string): readonly string[] {
+/** Returns the members of a fleet's definition: `agents`, or `members` as other programs call them. */
+export function fleetIn(definition: string): BegunFleet {
   const { agents, members = agents } = plainRow(definition);
-  if (!Array.isArray(members)) return [];
-  return members.flatMap((each: unknown) => {
-    const { name } = typeof each === 'object' && each !== null ? (each as PlainRow) : {};
-    return typeof name === 'string' ? [name] : [];
-  });
+  if (!Array.isArray(members)) return { members: [] };
+  return {
+    members: members.flatMap((each: unknown) => {
+      const { name } = typeof each === 'object' && each !== null ? (each as PlainRow) : {};
+      return typeof name === 'string' ? [{ name }] : [];
+    }),
+  };
 }

@@ -5,13 +5,13 @@
 //       of a part that it was there.
 
 import { plainRow, type PlainRow as Row } from '../../../actors/agents/runs/plain-rows.ts';
+import { type RunMember, RunMembers } from '../../../actors/agents/runs/run-members.ts';
 import { RunNodes } from '../../../actors/agents/runs/run-nodes.ts';
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import { redactedJson } from '../../../actors/base/errors/redacted-json.ts';
 import type { Step } from '../../../actors/store/run.ts';
 import { nodePath } from '../../../machines/flow-run/node-path.ts';
 import type { MemberRow, NodeRow, RunMessage, RunPlan } from '../wire/run-wire.ts';
-import { FleetMembers } from './fleet-members.ts';
 import { drawnFleet, drawnGraph } from './plan-drawing.ts';
 
 interface Noted {
@@ -32,7 +32,7 @@ const MAX_PARAMETER = 500;
 
 export class RunPicture {
   readonly #redactor: Redactor;
-  readonly #members: FleetMembers;
+  readonly #members: RunMembers;
   readonly #noted = new Map<string, Noted>();
   #plan: RunPlan | undefined;
   #isPlanTold = false;
@@ -42,7 +42,7 @@ export class RunPicture {
 
   constructor(redactor: Redactor) {
     this.#redactor = redactor;
-    this.#members = new FleetMembers(this.#excerpt);
+    this.#members = new RunMembers(this.#excerpt, MAX_TEXT);
   }
 
   take(step: Step): void {
@@ -51,7 +51,7 @@ export class RunPicture {
     if (path === undefined) this.#begin(row);
     else {
       this.#nodes?.add(shortened(step, path, row));
-      this.#members.take(path, row, step.at);
+      this.#members.add(path, row, step.at);
       this.#note(path, row);
     }
   }
@@ -65,7 +65,10 @@ export class RunPicture {
     const ended = new Set(all.filter(({ ended_at }) => ended_at !== null).map(({ path }) => path));
     const isDropped = (path: string) => isOver || ended.has(ownerOf(path));
     const nodes = all.filter((node) => this.#isNews(`node ${node.place}`, node));
-    const members = this.#members.list(isDropped).filter((each) => this.#isNews(`member ${each.path}`, each));
+    const members = this.#members
+      .list(isDropped)
+      .map(memberRow)
+      .filter((each) => this.#isNews(`member ${each.path}`, each));
     if (nodes.length + members.length === 0) return plan;
     return [...plan, { kind: 'parts', data: { nodes, members } }];
   }
@@ -163,6 +166,11 @@ export class RunPicture {
 }
 
 const NOTHING = { taken: null, output: null };
+
+const memberRow = ({ path, name, state, why, vote, output, startedAt, endedAt }: RunMember): MemberRow => ({
+  ...{ path, name, state, why: why ?? null, vote: vote ?? null, output: output ?? null },
+  ...{ started_at: startedAt ?? null, ended_at: endedAt ?? null },
+});
 
 /** Without what nodes are not told of: it is kept for each page, and may be long. */
 function shortened({ at, text }: Step, path: string, { kind }: Row): Pick<Step, 'at' | 'text'> {

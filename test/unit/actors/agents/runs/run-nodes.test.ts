@@ -181,3 +181,21 @@ test('the members of a fleet are shown with their states and answers', () => {
   expect(parts.list(false).members?.[1]).toMatchObject({ state: 'working', why: undefined });
   expect(parts.list(true).members?.[2]).toMatchObject({ state: 'dropped' });
 });
+
+test('a member that its manager asks ends with each answer, and works again with the next question', () => {
+  const definition = JSON.stringify({ members: [{ name: 'manager' }, { name: 'a' }] });
+  const rows = [
+    { kind: 'fleet', name: 'f', nonce: 'n', definition, input: 'x' },
+    { kind: 'entered', in: 'a/1' },
+    { kind: 'ended', in: 'a/1', text: 'One.' },
+    { kind: 'entered', in: 'a/2' },
+    { kind: 'failed', in: 'a/2', reason: 'gone' },
+  ];
+  const parts = new PartsOfRun(excerpt);
+  const states = stepsOf(rows).map((step) => {
+    parts.add(step);
+    return parts.list(false).members?.[1]?.state;
+  });
+  expect(states).toEqual(['idle', 'working', 'done', 'working', 'failed']);
+  expect(parts.list(true).members?.[1]).toMatchObject({ why: 'gone', tookMs: 3_000 });
+});
