@@ -13,21 +13,20 @@ import type {
 import type { fleetRecord, flowDetails, flowRecord } from '../../http/api/flow-records.ts';
 import type { NodesAnswer } from '../../http/api/nodes-answer.ts';
 import type { ProfileStats } from '../../http/api/profile-figures.ts';
-import type { serverDetails, serverRecord, serverStats } from '../../http/api/records.ts';
+import type { serverStats } from '../../http/api/records.ts';
 import type {
   answerRecord,
   runDetails,
   runRecord as runLine,
   stepRecord,
 } from '../../http/api/run-records.ts';
+import type { ServerDetails, ServerRecord } from '../../http/api/server-shapes.ts';
 
-export type ServerRecord = ReturnType<typeof serverRecord>;
+export type { ServerDetails, ServerRecord };
 
 export interface ServerList {
   readonly servers: readonly ServerRecord[];
 }
-
-export type ServerDetails = ReturnType<typeof serverDetails>;
 
 export type ServerStats = ReturnType<typeof serverStats>;
 

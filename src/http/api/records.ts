@@ -3,6 +3,7 @@
 import { cutMessages } from '../../../actors/mcp/servers/lists/bounded-list.ts';
 import type { ListKind } from '../../../actors/mcp/servers/lists/lists.ts';
 import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
+import type { InvalidItems, ListRecord, ServerDetails, ServerRecord } from './server-shapes.ts';
 
 /** Lines; under session isolation a server is many processes. */
 const MAX_STDERR = 100;
@@ -46,7 +47,7 @@ function countersOf(server: ManagedServer) {
 }
 
 /** One line of GET /servers. */
-export function serverRecord(server: ManagedServer, redact: (text: string) => string) {
+export function serverRecord(server: ManagedServer, redact: (text: string) => string): ServerRecord {
   const { handle, lastError } = server;
   return {
     id: server.id,
@@ -66,7 +67,11 @@ export function serverRecord(server: ManagedServer, redact: (text: string) => st
 }
 
 /** Invalid list items and the outcome in merged lists; null if all are valid. */
-function invalidItems({ cache }: ManagedServer, kind: ListKind, redact: (text: string) => string) {
+function invalidItems(
+  { cache }: ManagedServer,
+  kind: ListKind,
+  redact: (text: string) => string,
+): InvalidItems | null {
   const { repaired, omitted, first } = cache.faultsOf(kind);
   if (repaired + omitted === 0) return null;
   const items = first.map(({ name, outcome, reason }) => ({
@@ -78,8 +83,8 @@ function invalidItems({ cache }: ManagedServer, kind: ListKind, redact: (text: s
 }
 
 /** A server's lists: number of items, why a list is cut off, its invalid items; null for unknown lists. */
-function listRecords(server: ManagedServer, redact: (text: string) => string) {
-  const record = (kind: ListKind) => {
+function listRecords(server: ManagedServer, redact: (text: string) => string): ServerDetails['lists'] {
+  const record = (kind: ListKind): ListRecord => {
     const { lists, cuts } = server.cache;
     const cut = cuts[kind];
     if (lists[kind] === undefined) return null;
@@ -98,7 +103,7 @@ function listRecords(server: ManagedServer, redact: (text: string) => string) {
 }
 
 /** GET /servers/:id. */
-export function serverDetails(server: ManagedServer, redact: (text: string) => string) {
+export function serverDetails(server: ManagedServer, redact: (text: string) => string): ServerDetails {
   return {
     ...serverRecord(server, redact),
     eras: Object.entries(server.eras.known ?? {}).flatMap(([era, isSpoken]) => (isSpoken ? [era] : [])),

@@ -84,7 +84,13 @@ function memberRecord({ name, state, ...life }: RunMember) {
   return { name, state, ...lifeRecord(life) };
 }
 
-function lifeRecord({ why, startedAt, endedAt, tookMs, output }: Pick<RunMember, 'why' | 'startedAt' | 'endedAt' | 'tookMs' | 'output'>) {
+function lifeRecord({
+  why,
+  startedAt,
+  endedAt,
+  tookMs,
+  output,
+}: Pick<RunMember, 'why' | 'startedAt' | 'endedAt' | 'tookMs' | 'output'>) {
   return {
     why: why ?? null,
     started_at: iso(startedAt),

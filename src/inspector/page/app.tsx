@@ -1,6 +1,7 @@
 // The page: what must not be missed on top, the tree, the chart of the chosen actor, and the tabs about it.
 
 import { useEffect, useRef } from 'preact/hooks';
+import type { ServerDetails } from '../../http/api/server-shapes.ts';
 import {
   actorAt,
   addressOf,
@@ -28,7 +29,7 @@ import { Banners } from './banners/banners.tsx';
 import { Commands } from './banners/commands.tsx';
 import { ChartPane } from './chart/chart-pane.tsx';
 import { ConnectView } from './connect/connect-view.tsx';
-import { machines, type ServerDetails, server as serverDetails } from './feed/api.ts';
+import { machines, server as serverDetails } from './feed/api.ts';
 import { type Asked, type Go, useAsked, useStore, useView } from './feed/hooks.ts';
 import type { PageStore } from './feed/page-store.ts';
 import type { ActorView, PageState, ServerView } from './feed/store.ts';

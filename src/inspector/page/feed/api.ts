@@ -1,5 +1,6 @@
 // What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
 
+import type { ServerDetails } from '../../../http/api/server-shapes.ts';
 import type { DeliveryAnswer, DeliveryList } from '../../wire/delivery-wire.ts';
 import type {
   DeadDelivery,
@@ -10,37 +11,6 @@ import type {
 } from '../../wire/feed-wire.ts';
 import type { AgentList, ApprovalList, FlowDrawing, RunDetails, RunList } from '../../wire/run-wire.ts';
 import type { ConnectFacts } from '../../wire/tool-wire.ts';
-
-/** List items that merged lists repair or omit; the first few are described. */
-interface InvalidItems {
-  readonly repaired: number;
-  readonly omitted: number;
-  readonly items: readonly { readonly name: string; readonly outcome: string; readonly reason: string }[];
-}
-
-export interface ServerDetails {
-  readonly id: string;
-  readonly runtime: string;
-  readonly isolation: string;
-  /** Of one that runs once in the whole cluster. */
-  readonly node?: string | null;
-  readonly started_at: string | null;
-  readonly last_used_at: string | null;
-  readonly next_retry_at: string | null;
-  readonly pids: readonly number[];
-  readonly eras: readonly string[];
-  readonly tools: readonly string[];
-  readonly lists: Readonly<Record<string, { readonly invalid: InvalidItems | null } | null>>;
-  readonly last_error: { readonly code: string; readonly message: string } | null;
-  readonly connections: readonly {
-    readonly session: string | null;
-    readonly pid: number | null;
-    readonly is_open: boolean;
-    readonly in_flight: number;
-    readonly protocol_version: string | null;
-  }[];
-  readonly stderr: readonly string[];
-}
 
 export interface DeadLetter {
   readonly type: string;

@@ -1,10 +1,11 @@
 // What else there is to know: of the actor, of its server or trigger, at the root the last dead letters, and at a kind of
 // work the last deliveries that are parked or dead.
 
+import type { ServerDetails } from '../../../http/api/server-shapes.ts';
 import type { TriggerNumbers } from '../../wire/feed-wire.ts';
 import { addressOf, runView, triggerAddress, triggerAt } from '../address.ts';
 import { triggerFigures, workAt } from '../automation-words.ts';
-import { deadDeliveries, deadLetters, type ServerDetails, waitingDeliveries } from '../feed/api.ts';
+import { deadDeliveries, deadLetters, waitingDeliveries } from '../feed/api.ts';
 import { type Asked, type Go, useAsked } from '../feed/hooks.ts';
 import type { ActorView, PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';

@@ -1,6 +1,6 @@
 // The last lines a server wrote on stderr. Asked for while somebody looks; the feed carries no text of servers.
 
-import type { ServerDetails } from '../feed/api.ts';
+import type { ServerDetails } from '../../../http/api/server-shapes.ts';
 import type { Asked } from '../feed/hooks.ts';
 
 export function StderrTab({ asked }: { readonly asked: Asked<ServerDetails> }) {

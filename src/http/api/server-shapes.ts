@@ -1,0 +1,56 @@
+// JSON of a server in GET /servers and GET /servers/:id. Types only, shared by the API, the command line and the
+// inspector's page, which is checked without the types of Node.
+
+import type { ServerState } from '../../../machines/server.ts';
+
+export interface ServerRecord {
+  readonly id: string;
+  readonly runtime: string;
+  readonly state: ServerState;
+  readonly isolation: string;
+  /** Only of a server that runs once in the whole cluster. */
+  readonly placement?: 'cluster';
+  /** The node of such a server; null while it does not run. */
+  readonly node?: string | null;
+  readonly enabled: boolean;
+  readonly requests: number;
+  readonly failed: number;
+  readonly in_flight: number;
+  readonly waiting: number;
+  readonly restarts: number;
+  readonly uptime_seconds: number;
+  readonly started_at: string | null;
+  readonly last_used_at: string | null;
+  readonly last_error: { readonly code: string; readonly message: string } | null;
+  readonly next_retry_at: string | null;
+  readonly is_parked: boolean;
+  readonly pids: readonly number[];
+}
+
+/** List items that merged lists repair or omit; the first few are described. */
+export interface InvalidItems {
+  readonly repaired: number;
+  readonly omitted: number;
+  readonly items: readonly { readonly name: string; readonly outcome: string; readonly reason: string }[];
+}
+
+/** Null for a list that is not known yet. */
+export type ListRecord = {
+  readonly count: number;
+  readonly cut: { readonly reason: string; readonly message: string } | null;
+  readonly invalid: InvalidItems | null;
+} | null;
+
+export interface ServerDetails extends ServerRecord {
+  readonly eras: readonly string[];
+  readonly tools: readonly string[];
+  readonly lists: Readonly<Record<'tools' | 'prompts' | 'resources' | 'resource_templates', ListRecord>>;
+  readonly connections: readonly {
+    readonly session: string | null;
+    readonly pid: number | null;
+    readonly is_open: boolean;
+    readonly in_flight: number;
+    readonly protocol_version: string | null;
+  }[];
+  readonly stderr: readonly string[];
+}
