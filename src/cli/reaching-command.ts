@@ -4,7 +4,7 @@
 import { readTarget } from './api/target-options.ts';
 import { programName } from './program-name.ts';
 
-/** Gives the whole line of a command that is told by its name and arguments: `tools --server files`. `url` is the gateway's. */
+/** Returns a function that completes a command, such as `tools --server files`, to a whole line. `url` is the gateway's. */
 export async function reachingCommand(
   url: string,
   env: NodeJS.ProcessEnv,

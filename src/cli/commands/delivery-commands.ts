@@ -1,4 +1,4 @@
-// `deliveries`: accepted events; the requests for them, and what is shown of the responses.
+// `deliveries`: commands for accepted events.
 
 import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem, type ApiResponse } from '../api/api-client.ts';

@@ -43,7 +43,7 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   }
 }
 
-/** Imports what a command of the tree declares, for a noun also its verbs. `words` follow its name. */
+/** Loads the module of a command and declares it; a noun also declares its verbs. `words` follow its name. */
 export async function declareCommand(
   command: Command,
   words: readonly string[] = [],

@@ -1,4 +1,4 @@
-// `servers`: what a running gateway serves, and the start and stop of one.
+// `servers`: commands for the servers of a running gateway.
 
 import type { ServerDetails, ServerList, ServerRecord, Stats } from '../api/api-responses.ts';
 import { pathOf } from '../api/api-responses.ts';

@@ -1,4 +1,4 @@
-// `agents`, `fleets` and `flows`: those of a running gateway, or with -f those of files.
+// `agents`, `fleets` and `flows`: commands for those of a running gateway, or with -f of files.
 
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
 import type { ApiResponse } from '../api/api-client.ts';

@@ -1,4 +1,4 @@
-// `triggers`: the requests for them, and what is shown of the responses.
+// `triggers`: commands for the triggers of a running gateway, or of files.
 
 import type { TriggerDetails, TriggerList, TriggerRecord } from '../api/api-responses.ts';
 import { triggerFileTable, triggerLine, triggerTable } from '../views/automation-views.ts';

@@ -16,7 +16,7 @@ export interface Completed {
   readonly candidates: readonly Candidate[];
 }
 
-/** Declares what a command of the program takes, and its subcommands. */
+/** Loads a command: declares its arguments, options and subcommands. */
 export type Declare = (command: Command) => Promise<void>;
 
 /** What was given of a command before the word that is completed. */

@@ -1,5 +1,5 @@
-// `servers install`: a server of a registry is put into the catalog. It runs code of others, so what will be written and run is shown before,
-// and somebody has to agree: on a terminal by an answer, in a script by --yes.
+// `servers install`: adds a server of a registry to the catalog. It runs code of strangers, so it prints the entry and the
+// command first and requires consent: an answer on a terminal, --yes in a script.
 
 import { Option } from 'commander';
 import { Registry } from '../../../actors/mcp/registry/registry.ts';

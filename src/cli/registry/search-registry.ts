@@ -1,4 +1,4 @@
-// `servers search`: what a registry has.
+// `servers search`: lists the servers of a registry.
 
 import { Registry, RegistryError } from '../../../actors/mcp/registry/registry.ts';
 import type { RegistryEntry } from '../../../actors/mcp/registry/registry-entry.ts';
