@@ -21,7 +21,7 @@ import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Message, rawJson, whole } from '../jsonrpc/span.ts';
 import { toolCallEnvelope } from '../jsonrpc/tool-call-message.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
-import type { MessageRouter, Origin } from './message-router.ts';
+import type { MessageRouter, Origin, Running } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
 import type { OwnCaller } from './routing/modern-router.ts';
 import type { Tool, ToolRequestOptions, ToolResult } from './tool-request.ts';
@@ -57,8 +57,15 @@ export interface ProgressReport {
 
 type Progress = Pick<InProcessCallOptions, 'onProgress' | 'onReport'>;
 
-/** Exchange of a request; undefined if the request has ended. */
-type Running = ReturnType<MessageRouter['stateless']>;
+type Result = Readonly<Record<string, unknown>>;
+
+/** Hands a request to the router. */
+type Begin = (
+  id: number,
+  server: ManagedServer | undefined,
+  waiting: Waiting,
+  origin: Origin,
+) => Running | undefined;
 
 const KEY_MEMBER = 'actor-gateway/key';
 
@@ -100,28 +107,18 @@ export class InProcessClient {
     { key, onProgress, onReport, ...options }: InProcessCallOptions = {},
   ): Promise<ToolResult> {
     const progress = { onProgress, onReport };
+    const own = key === undefined ? {} : { [KEY_MEMBER]: rawJson(key) };
+    const begin: Begin = (id, server, waiting, origin) => {
+      const envelope = toolCallEnvelope(id, name, args, own);
+      return this.#host.router.callTool(envelope, this.#caller, server as ManagedServer, waiting, origin);
+    };
     const result =
       options.server === undefined
         ? await this.#request('tools/call', { name, arguments: args }, options, progress, key)
-        : await this.#call(name, args, options, progress, key);
+        : await this.#answerOf('tools/call', options, progress, begin);
     if (result.resultType === 'input_required')
       throw new StoppedError(`the tool ${name} asks its caller something, and nobody is there to answer`);
     return result as ToolResult;
-  }
-
-  /** Calls a tool of one server in the era of that server. */
-  #call(
-    name: string,
-    args: Readonly<Record<string, unknown>>,
-    options: InProcessOptions,
-    progress: Progress,
-    key: string | undefined,
-  ): Promise<Readonly<Record<string, unknown>>> {
-    return this.#answerOf('tools/call', options, progress, (id, server, waiting, origin) => {
-      const meta = key === undefined ? {} : { [KEY_MEMBER]: rawJson(key) };
-      const envelope = toolCallEnvelope(id, name, args, meta);
-      return this.#host.router.callTool(envelope, this.#caller, server as ManagedServer, waiting, origin);
-    });
   }
 
   /** Sends a request as a modern client does. */
@@ -131,7 +128,7 @@ export class InProcessClient {
     options: InProcessOptions,
     progress: Progress = {},
     key?: string,
-  ): Promise<Readonly<Record<string, unknown>>> {
+  ): Promise<Result> {
     return this.#answerOf(method, options, progress, (id, server, waiting, origin) => {
       const own = { progressToken: id, ...(key === undefined ? {} : { [KEY_MEMBER]: key }) };
       const _meta = { ...own, ...modernMeta(this.#caller) };
@@ -146,8 +143,8 @@ export class InProcessClient {
     method: string,
     { server, signal, timeoutMs = TIMEOUT_MS, trace }: InProcessOptions,
     progress: Progress,
-    begin: (id: number, server: ManagedServer | undefined, waiting: Waiting, origin: Origin) => Running,
-  ): Promise<Readonly<Record<string, unknown>>> {
+    begin: Begin,
+  ): Promise<Result> {
     endWhatIsOver();
     signal?.throwIfAborted();
     this.#lastId += 1;
@@ -194,9 +191,9 @@ function whyUnsent({ state, lastError }: ManagedServer): string {
 
 /** The way back of one request. */
 class Waiting implements Outlet {
-  readonly result: Promise<Readonly<Record<string, unknown>>>;
+  readonly result: Promise<Result>;
   reject: (error: unknown) => void = () => {};
-  #resolve: (result: Readonly<Record<string, unknown>>) => void = () => {};
+  #resolve: (result: Result) => void = () => {};
 
   readonly #progress: Progress;
 
@@ -244,7 +241,7 @@ class Waiting implements Outlet {
     this.#settle(() => resultIn(JSON.parse(message.toString('utf8'))));
   }
 
-  #settle(read: () => Readonly<Record<string, unknown>>): void {
+  #settle(read: () => Result): void {
     try {
       this.#resolve(read());
     } catch (failure) {
@@ -272,7 +269,7 @@ function nameOf(server: string | ManagedServer | undefined): string {
 }
 
 /** Throws an RpcFault for a refusal, and for an answer that no client could use. */
-function resultIn({ result, error }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function resultIn({ result, error }: Result): Result {
   if (error !== undefined) {
     const { code, message: why } = (error ?? {}) as Readonly<Record<string, unknown>>;
     throw new RpcFault(
@@ -282,5 +279,5 @@ function resultIn({ result, error }: Readonly<Record<string, unknown>>): Readonl
   }
   if (typeof result !== 'object' || result === null)
     throw new UpstreamProtocolError('the server gave a result that is no object');
-  return result as Readonly<Record<string, unknown>>;
+  return result as Result;
 }

@@ -8,10 +8,10 @@ import { rawOf } from '../jsonrpc/span.ts';
 import type { Trace } from '../links/link.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
 import { ClientExchange, type ExchangeEnd } from './client-exchange.ts';
-import { readCaller } from './eras/modern-caller.ts';
+import { type ModernCaller, readCaller } from './eras/modern-caller.ts';
 import type { Outlet } from './outlet.ts';
 import { type Endpoint, type Profile, profileAt, serverAt } from './profiles/profile.ts';
-import { routeTo } from './routed-request.ts';
+import { type ClientRequest, routeTo } from './routed-request.ts';
 import type { RouterHost } from './router-host.ts';
 import { AggregateContexts } from './routing/aggregate-contexts.ts';
 import { routeToAny } from './routing/aggregate-router.ts';
@@ -26,6 +26,12 @@ export interface Origin extends Trace {
   readonly requestId: string;
   /** Who asks, where a front end knows it. */
   readonly principal?: Principal;
+}
+
+/** A request on its way. `isUnsent`: its server has certainly not received it. */
+export interface Running {
+  readonly isUnsent?: boolean;
+  cancel(reason?: string): void;
 }
 
 /** A call that takes longer than this is worth a line at `info`. */
@@ -46,9 +52,9 @@ export class MessageRouter {
   }
 
   /**
-   * Begins a session with the `initialize` request of a client, at one server, at those of a profile, or at all. The
-   * answer comes through the outlet; `onSession` is called before it, and the session has ended when it is an error.
-   * Throws RpcFault for a malformed request, OverloadedError when there are too many sessions.
+   * Begins a session with the `initialize` request of a client, at one server, at those of a profile, or at all. `onSession`
+   * is called before the answer. An error ends the session before its client receives the error. Throws RpcFault for a
+   * malformed request, OverloadedError if there are too many sessions.
    */
   open(
     envelope: Envelope,
@@ -60,62 +66,37 @@ export class MessageRouter {
     const { principal = anonymous } = origin;
     const server = serverAt(endpoint);
     const profile = profileAt(endpoint);
-    const session = this.#gateway.sessions.create({
-      target: server?.id,
-      profile,
-      principal,
-      ...readInitialize(envelope),
-    });
+    const introduction = readInitialize(envelope);
+    const { sessions } = this.#gateway;
+    const session = sessions.create({ target: server?.id, profile, principal, ...introduction });
     onSession(session);
-    const exchange = this.#exchange(envelope, outlet, origin, session, profile);
-    if (server === undefined) exchange.result(gatewayInitializeResult(this.#gateway, session));
-    else {
-      try {
-        initializeAtServer({ session, caller: undefined, envelope, exchange, server, trace: undefined }, () =>
-          this.#gateway.sessions.end(session, 'its server could not be started'),
-        );
-      } catch (error) {
-        endBy(error, exchange);
-        this.end(session);
-      }
-      if (!this.#hasPlace(exchange, envelope, server, session)) this.end(session);
-    }
+    const request = this.#begin(envelope, outlet, origin, session, undefined, profile);
+    request.exchange.whenEnded = (end) => {
+      if (end === 'failed' || end === 'refused') sessions.end(session, 'its server could not be started');
+    };
+    this.#dispatch(request, server, profile, (at) => {
+      if (at === undefined) request.exchange.result(gatewayInitializeResult(this.#gateway, session));
+      else initializeAtServer({ ...routeTo(request, at), session });
+    });
   }
 
-  /** A request of a session. */
+  /** Routes a request of a session. */
   request(session: ClientSession, envelope: Envelope, outlet: Outlet, origin: Origin): void {
-    const { profile } = session;
-    const exchange = this.#exchange(envelope, outlet, origin, session, profile);
-    let server: ManagedServer | undefined;
-    try {
-      if (envelope.method === 'initialize') {
-        exchange.refuse(new RpcFault(rpcCodes.invalidRequest, 'the session is initialised already'));
-      } else if (session.target === undefined) {
-        const route = { session, caller: undefined, envelope, exchange, trace: origin };
-        routeToAny(route, this.#contexts.of(profile));
-      } else {
-        server = this.#gateway.server(session.target);
-        routeToServer(
-          { session, caller: undefined, server, envelope, exchange, trace: origin },
-          this.#gateway,
-        );
-      }
-    } catch (error) {
-      endBy(error, exchange);
-    }
-    this.#hasPlace(exchange, envelope, server, session);
+    const { profile, target } = session;
+    const request = this.#begin(envelope, outlet, origin, session, undefined, profile);
+    this.#dispatch(request, target, profile);
+  }
+
+  /** Routes a request of the session era without a session, to one server. */
+  single(server: ManagedServer, envelope: Envelope, outlet: Outlet, origin: Origin): void {
+    this.#dispatch(this.#begin(envelope, outlet, origin, undefined, undefined, undefined), server, undefined);
   }
 
   /**
-   * A request of the modern era, to one server, to those of a profile, or to all. Gives what cancels it, and knows whether it
-   * was sent; undefined when it is over already. Throws RpcFault for wrong metadata, OverloadedError when too many clients listen.
+   * Routes a request of the modern era, to one server, to those of a profile, or to all. Returns its exchange, or undefined if
+   * the request has ended. Throws RpcFault for wrong metadata, OverloadedError if too many clients listen.
    */
-  stateless(
-    received: Envelope,
-    endpoint: Endpoint,
-    outlet: Outlet,
-    origin: Origin,
-  ): { readonly isUnsent?: boolean; cancel(reason?: string): void } | undefined {
+  stateless(received: Envelope, endpoint: Endpoint, outlet: Outlet, origin: Origin): Running | undefined {
     const states = this.#gateway.cluster?.reach?.states;
     const envelope = states?.plain(received) ?? received;
     const caller = readCaller(envelope, shownPrincipal(origin));
@@ -123,16 +104,10 @@ export class MessageRouter {
     const profile = profileAt(endpoint);
     if (envelope.method === 'subscriptions/listen')
       return listen(this.#gateway, { envelope, caller, server, profile, outlet });
-    const exchange = this.#exchange(envelope, outlet, origin, undefined, profile);
-    exchange.modernResult = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false, states };
-    const request = { session: undefined, caller, envelope, exchange, trace: origin };
-    try {
-      if (server === undefined) routeToAny(request, this.#contexts.of(profile));
-      else routeModern(routeTo(request, server), caller, this.#gateway);
-    } catch (error) {
-      endBy(error, exchange);
-    }
-    return this.#hasPlace(exchange, envelope, server, undefined) ? exchange : undefined;
+    const request = this.#begin(envelope, outlet, origin, undefined, caller, profile);
+    const { serverInfo } = this.#gateway;
+    request.exchange.modernResult = { serverInfo, isMethodKnown: false, states };
+    return this.#dispatch(request, server, profile);
   }
 
   /** Routes a tool call of the gateway itself to one server. Returns its exchange, or undefined if the call has ended. */
@@ -142,15 +117,11 @@ export class MessageRouter {
     server: ManagedServer,
     outlet: Outlet,
     origin: Origin,
-  ): ClientExchange | undefined {
-    const exchange = this.#exchange(envelope, outlet, origin, undefined, undefined);
-    const request = { session: undefined, caller, envelope, exchange, trace: origin };
-    try {
-      routeOwnCall(routeTo(request, server), caller, this.#gateway);
-    } catch (error) {
-      endBy(error, exchange);
-    }
-    return this.#hasPlace(exchange, envelope, server, undefined) ? exchange : undefined;
+  ): Running | undefined {
+    const request = this.#begin(envelope, outlet, origin, undefined, caller, undefined);
+    return this.#dispatch(request, server, undefined, () =>
+      routeOwnCall(routeTo(request, server), caller, this.#gateway),
+    );
   }
 
   /** A notification or an answer of a session; it gets no reply. */
@@ -178,34 +149,6 @@ export class MessageRouter {
     }
   }
 
-  /** One request without a session, to one server. */
-  single(server: ManagedServer, envelope: Envelope, outlet: Outlet, origin: Origin): void {
-    const exchange = this.#exchange(envelope, outlet, origin, undefined, undefined);
-    if (envelope.method === 'initialize') {
-      exchange.refuse(
-        new RpcFault(rpcCodes.invalidRequest, 'there are no sessions here; initialize at /mcp or /mcp/:id'),
-      );
-      return;
-    }
-    try {
-      routeToServer(
-        {
-          session: undefined,
-          caller: undefined,
-          server,
-          envelope,
-          exchange,
-          trace: origin,
-          principal: shownPrincipal(origin),
-        },
-        this.#gateway,
-      );
-    } catch (error) {
-      endBy(error, exchange);
-    }
-    this.#hasPlace(exchange, envelope, server, undefined);
-  }
-
   end(session: ClientSession): void {
     this.#gateway.sessions.end(session, 'the client ended it');
   }
@@ -228,30 +171,53 @@ export class MessageRouter {
   }
 
   /**
-   * What was routed and waits has a place in flight, or is refused (A8): it may have been sent to its server, and then it has;
-   * or it waits for something that comes before, and gets it now.
+   * Routes a request to its server, or to all servers if `target` is undefined. A routed request that waits has a place in
+   * flight or is refused (A8): it was sent to its server and has one, or it waits for an earlier step and gets one now.
    */
-  #hasPlace(
-    exchange: ClientExchange,
-    { method }: Envelope,
-    server: ManagedServer | undefined,
-    session: ClientSession | undefined,
-  ): boolean {
-    if (exchange.isDone || exchange.budget !== undefined) return true;
-    const { inFlight } = this.#gateway.forwarder;
-    const isIntroduction = method === 'initialize' || method === 'server/discover';
-    if (inFlight.wait(exchange, server, session, isIntroduction)) return true;
+  #dispatch(
+    request: ClientRequest,
+    target: ManagedServer | string | undefined,
+    profile: Profile | undefined,
+    act?: (server: ManagedServer | undefined) => void,
+  ): ClientExchange | undefined {
+    const { envelope, exchange, session } = request;
+    let server: ManagedServer | undefined;
+    try {
+      server = typeof target === 'string' ? this.#gateway.server(target) : target;
+      if (act === undefined) this.#route(request, server, profile);
+      else act(server);
+    } catch (error) {
+      endBy(error, exchange);
+    }
+    if (exchange.isDone || exchange.budget !== undefined) return exchange;
+    const isIntroduction = envelope.method === 'initialize' || envelope.method === 'server/discover';
+    if (this.#gateway.forwarder.inFlight.wait(exchange, server, session, isIntroduction)) return exchange;
     exchange.call?.cancel('the gateway has no place for the request');
-    return false;
+    return undefined;
   }
 
-  #exchange(
+  #route(request: ClientRequest, server: ManagedServer | undefined, profile: Profile | undefined): void {
+    const { session, caller, envelope, exchange } = request;
+    if (caller === undefined && envelope.method === 'initialize') {
+      const why =
+        session === undefined
+          ? 'there are no sessions here; initialize at /mcp or /mcp/:id'
+          : 'the session is initialised already';
+      exchange.refuse(new RpcFault(rpcCodes.invalidRequest, why));
+    } else if (server === undefined) routeToAny(request, this.#contexts.of(profile));
+    else if (caller === undefined) routeToServer(routeTo(request, server), this.#gateway);
+    else routeModern(routeTo(request, server), caller, this.#gateway);
+  }
+
+  /** Counts a request and creates its exchange. */
+  #begin(
     envelope: Envelope,
     outlet: Outlet,
     origin: Origin,
     session: ClientSession | undefined,
+    caller: ModernCaller | undefined,
     profile: Profile | undefined,
-  ): ClientExchange {
+  ): ClientRequest {
     const startedAt = performance.now();
     begun(this.counts);
     if (profile !== undefined) begun(profile.counts);
@@ -267,7 +233,7 @@ export class MessageRouter {
     });
     exchange.bytes = envelope.bytes.length;
     session?.begin(exchange);
-    return exchange;
+    return { session, caller, envelope, exchange, trace: origin, principal: shownPrincipal(origin) };
   }
 
   #log(

@@ -7,7 +7,7 @@ import type { Edit } from '../jsonrpc/span.ts';
 import type { Trace } from '../links/link.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
 import type { PoolMember } from '../servers/pool/pool-member.ts';
-import type { Target } from './aggregate/aggregate.ts';
+import type { Target } from './aggregate/resolution.ts';
 import type { ClientExchange } from './client-exchange.ts';
 import type { ModernCaller } from './eras/modern-caller.ts';
 import type { ClientSession } from './sessions/session.ts';
@@ -37,12 +37,12 @@ export interface RoutedRequest extends ClientRequest {
 
 /** A request that is for that server. No spread: each would be laid out in memory anew (see `replacing`). */
 export function routeTo(
-  { session, caller, envelope, exchange, trace }: ClientRequest,
+  { session, caller, envelope, exchange, trace, principal }: ClientRequest,
   server: ManagedServer,
   edits?: readonly Edit[],
   merged?: Target,
 ): RoutedRequest {
-  return { session, caller, envelope, exchange, trace, server, edits, merged };
+  return { session, caller, envelope, exchange, trace, principal, server, edits, merged };
 }
 
 /** The era of the client, in this request. */

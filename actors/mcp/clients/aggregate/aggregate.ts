@@ -8,7 +8,9 @@
 // GA3  each item is valid for strict clients of the era of the request (server/lists/checked-list.ts).
 
 import { KeptResult } from '../../jsonrpc/compose.ts';
+import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
+import type { RpcFault } from '../../jsonrpc/rpc-fault.ts';
 import { rawJson } from '../../jsonrpc/span.ts';
 import type { ServerCache } from '../../servers/cache/server-cache.ts';
 import type { ServerDescription } from '../../servers/cache/server-description.ts';
@@ -27,15 +29,10 @@ import { withoutTaskSupport } from '../../servers/lists/task-support.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { ListPages, type ServerItems } from './list-pages.ts';
 import { mergedInstructions } from './merged-instructions.ts';
+import { type Lookup, type Resolution, type Resolving, resolve, type Target } from './resolution.ts';
 import { type ToolFilter, toolFilter } from './tool-filter.ts';
 import { MergedNames } from './tool-names.ts';
 import { matchesTemplate } from './uri-template.ts';
-
-export interface Target {
-  readonly server: ManagedServer;
-  /** The name or uri as the server knows it. */
-  readonly key: string;
-}
 
 /** One entry of a merged list. */
 export interface Shown extends Target {
@@ -71,7 +68,7 @@ interface MergedList {
   hint: CacheHint | undefined;
 }
 
-export class Aggregate {
+export class Aggregate implements Lookup {
   readonly #servers: () => readonly ManagedServer[];
   readonly #filters = new WeakMap<ManagedServer, ToolFilter>();
   readonly #lists = new Map<ListKind, MergedList>();
@@ -158,6 +155,11 @@ export class Aggregate {
   /** Every tool clients may see, by name, in the order of the list; another map as soon as it may be another list. */
   tools(): ReadonlyMap<string, Shown> {
     return this.#merged('tools').targets;
+  }
+
+  /** Returns the target of a request, or the fault for an unknown name. Throws RpcFault for a malformed request. */
+  resolve(envelope: Envelope, resolving: Resolving): Resolution | RpcFault {
+    return resolve(this, envelope, resolving);
   }
 
   /** Where a prefixed tool or prompt name leads. */

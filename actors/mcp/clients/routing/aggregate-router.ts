@@ -2,14 +2,12 @@
 // it is replaced by the server's own, and the rest of the message goes on as received.
 
 import { InternalError } from '../../../base/errors/errors.ts';
-import type { Envelope } from '../../jsonrpc/envelope.ts';
-import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, replacing, type Span } from '../../jsonrpc/span.ts';
+import { type Edit, rawJson } from '../../jsonrpc/span.ts';
 import { type ListKind, noCache } from '../../servers/lists/lists.ts';
-import type { Target } from '../aggregate/aggregate.ts';
 import type { Discovery } from '../aggregate/discovery.ts';
 import type { ListCompleteness } from '../aggregate/list-changes.ts';
+import type { Target } from '../aggregate/resolution.ts';
 import { withGatewayMetadata } from '../eras/result-metadata.ts';
 import type { Profile } from '../profiles/profile.ts';
 import { type ClientRequest, clientEra, type RoutedRequest, routeTo } from '../routed-request.ts';
@@ -23,7 +21,6 @@ import {
   listMethods,
   type RoutingContext,
   routeToServer,
-  unknownTool,
   withEras,
 } from './server-router.ts';
 
@@ -78,18 +75,14 @@ export function routeToAny(route: ClientRequest, context: AggregateContext): voi
     case 'tools/call':
       if (context.search !== undefined && isSearchTool(envelope.paramText('name')))
         bySearch(route, context, context.search);
-      else byName(route, context, 'tools');
+      else toTarget(route, context);
       return;
     case 'prompts/get':
-      byName(route, context, 'prompts');
-      return;
     case 'resources/read':
     case 'resources/subscribe':
     case 'resources/unsubscribe':
-      byUri(route, context);
-      return;
     case 'completion/complete':
-      byReference(route, context);
+      toTarget(route, context);
       return;
     default:
       exchange.refuse(unknownMethod(method));
@@ -136,22 +129,6 @@ function markOf(incomplete: readonly string[]): string | undefined {
   return `${rawJson(INCOMPLETE)}:${rawJson({ servers: incomplete.slice(0, MAX_NAMED) })}`;
 }
 
-function byName(route: ClientRequest, context: AggregateContext, kind: 'tools' | 'prompts'): void {
-  const { envelope, exchange } = route;
-  const name = envelope.paramText('name');
-  const span = envelope.param('name');
-  if (name === undefined || span === undefined) {
-    exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'params.name must be a string'));
-    return;
-  }
-  locate(route, context, {
-    find: () => context.aggregate.find(kind, name),
-    guess: () => context.aggregate.findUnlisted(kind, name),
-    edits: (target) => [replacing(span, rawJson(target.key))],
-    refusal: () => (kind === 'tools' ? unknownTool(name) : unknown('prompt', name)),
-  });
-}
-
 /** A call of one of the tools for searching: answered here, or made the call of the tool it names. */
 function bySearch(route: ClientRequest, context: AggregateContext, search: ToolSearch): void {
   const act = (answer: SearchResponse) => {
@@ -163,65 +140,19 @@ function bySearch(route: ClientRequest, context: AggregateContext, search: ToolS
   else afterSettling(route, context, () => act(search.answer(route.envelope)));
 }
 
-function byUri(route: ClientRequest, context: AggregateContext): void {
-  const uri = route.envelope.paramText('uri');
-  if (uri === undefined) {
-    route.exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'params.uri must be a string'));
-    return;
-  }
-  locate(route, context, {
-    find: () => context.aggregate.findResource(uri),
-    edits: () => [],
-    refusal: () => {
-      const code = route.caller === undefined ? rpcCodes.resourceNotFound : rpcCodes.invalidParams;
-      return new RpcFault(code, 'Resource not found', undefined, { uri });
-    },
-  });
-}
-
-function byReference(route: ClientRequest, context: AggregateContext): void {
-  const reference = readReference(route.envelope);
-  if (reference === undefined) {
-    const fault = new RpcFault(
-      rpcCodes.invalidParams,
-      'params.ref must name a prompt or a resource template',
-    );
-    route.exchange.refuse(fault);
-    return;
-  }
-  const { name, uri = '', nameSpan } = reference;
-  locate(route, context, {
-    find: () =>
-      name === undefined ? context.aggregate.findTemplate(uri) : context.aggregate.find('prompts', name),
-    edits: (target) => (nameSpan === undefined ? [] : [replacing(nameSpan, rawJson(target.key))]),
-    refusal: () => unknown(name === undefined ? 'resource template' : 'prompt', name ?? uri),
-  });
-}
-
-interface Search {
-  readonly find: () => Target | undefined;
-  /** Where else it may lead, when everything is known that can be. */
-  readonly guess?: () => Target | undefined;
-  /** What must change in the message for the server that was found. */
-  readonly edits: (target: Target) => readonly Edit[];
-  readonly refusal: () => RpcFault;
-}
-
-/** Sends the message to the server it is for; what is unknown may belong to a server not asked for its lists yet. */
-function locate(
-  route: ClientRequest,
-  context: AggregateContext,
-  { find, guess, edits, refusal }: Search,
-): void {
-  const target = find();
-  if (target !== undefined) {
-    send(route, context, target, edits(target));
+/** Sends the message to its target. An unknown name may belong to a server that has not listed yet: it is resolved again then. */
+function toTarget(route: ClientRequest, context: AggregateContext): void {
+  const { envelope, exchange } = route;
+  const era = clientEra(route);
+  const found = context.aggregate.resolve(envelope, { era, isSettled: false });
+  if ('target' in found) {
+    send(route, context, found.target, found.edits);
     return;
   }
   afterSettling(route, context, () => {
-    const found = find() ?? guess?.();
-    if (found === undefined) route.exchange.refuse(refusal());
-    else send(route, context, found, edits(found));
+    const late = context.aggregate.resolve(envelope, { era, isSettled: true });
+    if ('target' in late) send(route, context, late.target, late.edits);
+    else exchange.refuse(late);
   });
 }
 
@@ -267,26 +198,4 @@ function setLevelEverywhere({ envelope, exchange, session }: ClientRequest, cont
   if (session !== undefined)
     for (const server of context.aggregate.servers()) server.setLevel(session, level);
   exchange.result({});
-}
-
-function unknown(what: string, name: string): RpcFault {
-  return new RpcFault(rpcCodes.invalidParams, `Unknown ${what}: ${name.slice(0, 200)}`);
-}
-
-function readReference(envelope: Envelope): { name?: string; uri?: string; nameSpan?: Span } | undefined {
-  const span = envelope.param('ref');
-  const { bytes } = envelope;
-  if (span === undefined || bytes[span.start] !== 0x7b) return undefined;
-  const scanner = new JsonScanner(bytes, span.start);
-  const found: { name?: string; uri?: string; nameSpan?: Span } = {};
-  let count = 0;
-  scanner.object(2, (member) => {
-    const start = scanner.pos;
-    scanner.value(3);
-    if ((member !== 'name' && member !== 'uri') || bytes[start] !== 0x22) return;
-    count += 1;
-    found[member] = textOf(bytes, start, scanner.pos);
-    if (member === 'name') found.nameSpan = { start, end: scanner.pos };
-  });
-  return count === 1 ? found : undefined;
 }

@@ -6,20 +6,14 @@ import { modernEdits, modernVersion, type RawMeta } from '../../jsonrpc/modern-m
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import type { ServerDescription } from '../../servers/cache/server-description.ts';
 import { noCache } from '../../servers/lists/lists.ts';
+import { unknownTool } from '../aggregate/resolution.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { ClientRequest, RoutedRequest } from '../routed-request.ts';
 import { callServer } from '../tasks/call-server.ts';
 import { taskEdits } from '../tasks/hidden-tasks.ts';
 import { declaresTasks, isTaskMethod, recordTask, routeTaskRequest } from '../tasks/task-requests.ts';
 import { describeServer, descriptionOf } from './describe-server.ts';
-import {
-  forwardToServer,
-  list,
-  listMethods,
-  type RoutingContext,
-  unknownTool,
-  withEras,
-} from './server-router.ts';
+import { forwardToServer, list, listMethods, type RoutingContext, withEras } from './server-router.ts';
 
 const removed = new Set([
   'initialize',

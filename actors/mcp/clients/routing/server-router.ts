@@ -19,6 +19,7 @@ import { withoutTaskSupport } from '../../servers/lists/task-support.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { isLogLevel, type LogLevel } from '../../servers/notifications/subscriptions.ts';
 import type { Aggregate } from '../aggregate/aggregate.ts';
+import { unknownTool } from '../aggregate/resolution.ts';
 import type { ClientExchange } from '../client-exchange.ts';
 import type { EraBridge } from '../eras/era-bridge.ts';
 import type { RoutedRequest } from '../routed-request.ts';
@@ -134,10 +135,6 @@ function inSession(route: RoutedRequest, act: (route: SessionRoute) => void): vo
     exchange.refuse(
       new RpcFault(rpcCodes.methodNotFound, `${envelope.method} needs a session; use /mcp or /mcp/:id`),
     );
-}
-
-export function unknownTool(name: string): RpcFault {
-  return new RpcFault(rpcCodes.invalidParams, `Unknown tool: ${name.slice(0, 200)}`);
 }
 
 /** The level a `logging/setLevel` asks for; answers with the error itself when it is none. */

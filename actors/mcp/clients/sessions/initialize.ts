@@ -66,8 +66,8 @@ export function gatewayInitializeResult(
 
 export type InitializeRouted = RoutedRequest & { readonly session: ClientSession };
 
-/** Has the server introduce itself; `onRefused` is called when it could not be started, after the client has been told. */
-export function initializeAtServer(route: InitializeRouted, onRefused: () => void): void {
+/** Answers with the introduction of the server, which is started if it has none yet. */
+export function initializeAtServer(route: InitializeRouted): void {
   const { server, exchange } = route;
   const description = knownDescription(route);
   if (description !== undefined) {
@@ -75,10 +75,10 @@ export function initializeAtServer(route: InitializeRouted, onRefused: () => voi
     return;
   }
   exchange.server = server.id;
-  withEras(route, () => awaitSign(route, onRefused));
+  withEras(route, () => awaitIntroduction(route));
 }
 
-function awaitSign(route: InitializeRouted, onRefused: () => void): void {
+function awaitIntroduction(route: InitializeRouted): void {
   const { server, session, exchange } = route;
   // To be asked for its eras it had to introduce itself.
   const description = knownDescription(route);
@@ -91,12 +91,8 @@ function awaitSign(route: InitializeRouted, onRefused: () => void): void {
   const fail = (error: GatewayError) => {
     // Another session's start has made it known meanwhile; this one needs a place only for its first call.
     const learnt = knownDescription(route);
-    if (learnt !== undefined) {
-      answer(route, learnt);
-      return;
-    }
-    exchange.fail(error);
-    onRefused();
+    if (learnt === undefined) exchange.fail(error);
+    else answer(route, learnt);
   };
   exchange.call = describeServer(server, caller, { done, fail, drop: () => exchange.drop() }, session);
 }
