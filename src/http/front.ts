@@ -1,10 +1,9 @@
 // The HTTP front: a listener, the gate every request passes, and the routes behind it. A part of the gateway's actor
 // tree: booted last, drained first.
 //
-// FR1  every request passes, in this order: Host and Origin, who asks, route, method, limits; /health only what it must. A
-//     webhook passes nothing but its own checks, the inspector has an access of its own in the place of the key, and a
-//     browser at `/` is redirected with no key (FRD1). Access is checked before the action runs (route-access.ts). Who
-//     has to be asked for is waited for; meanwhile nothing of the request is looked at, and its body has a bound (UB1).
+// FR1  the row of the route table decides which checks a request passes (Gate): Host and Origin, sender, method, access, in this
+//     order, before the action runs. Webhooks and the inspector verify their senders themselves. Nothing else of a request is
+//     read while its sender is identified, and its body is bounded (UB1).
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
 import { StoppedError } from '../../actors/base/errors/errors.ts';
@@ -14,14 +13,12 @@ import { listenSetting } from '../../config/gateway-file/daemon-form.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { isLoopback, parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';
-import { InspectorAccess, isInspector } from '../inspector/access.ts';
+import { InspectorAccess } from '../inspector/access.ts';
 import { EntryLinks } from '../inspector/entry-links.ts';
 import { Inspector } from '../inspector/inspector.ts';
-import { ApiKey } from './api-key.ts';
 import { BodyBudget } from './body/body-budget.ts';
 import { whenKnown } from './body/unproven-body.ts';
-import { isAtFrontDoor, openFrontDoor } from './front-door.ts';
-import { holderOfKey, Identification, refuse } from './identification.ts';
+import { ApiKey, accessOf, holderOfKey, Identification, refusalOf, refuse } from './identification.ts';
 import { listen } from './listener/listen.ts';
 import { Readers } from './listener/readers.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './listener/seam.ts';
@@ -31,9 +28,9 @@ import type { NodesFront, NodesHost } from './nodes/nodes-front.ts';
 import { proofHeaders } from './operator-proof.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import { OriginGuard } from './origin-guard.ts';
-import { accessOf, refusalOf } from './route-access.ts';
 import type { RouteContext, ServedGateway } from './route-context.ts';
-import { faultReporter, type Route, routeOf } from './routes.ts';
+import { RouteTable } from './route-table.ts';
+import { type Action, faultReporter, type Route } from './routes.ts';
 import type { TriggersFront } from './triggers-front.ts';
 
 /** The automation of the gateway, as far as the front needs it before its boot. */
@@ -57,9 +54,6 @@ export interface FrontOptions {
   reload(): Promise<object>;
 }
 
-/** The paths of triggers; what is there is known where there are some. */
-const OF_TRIGGERS = /^\/(?:triggers|agents|fleets|flows|deliveries|runs|approvals)(?:\/|$)/;
-
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
 const LAST_WORDS_MS = 250;
@@ -77,8 +71,13 @@ export class Front implements Part {
   readonly #options: FrontOptions;
   readonly #key: ApiKey;
   #routes: RouteContext;
+  readonly #table = new RouteTable({
+    inspector: () => this.#inspect,
+    triggers: () => this.#triggers,
+  });
   #listener: Listener | undefined;
   #inspector: Inspector | undefined;
+  #inspect: Action | undefined;
   /** '' with an API key, or if the disk is full. */
   #operatorToken = '';
   readonly #links = new EntryLinks();
@@ -209,7 +208,7 @@ export class Front implements Part {
     const isOpen = config.api_key === '';
     const access = new InspectorAccess({ secret: this.#secret, isOpen });
     guard.vouchesFor = (context) => access.knowsPageOf(context);
-    this.#inspector = new Inspector({
+    const inspector = new Inspector({
       gateway: this.gateway,
       root,
       access,
@@ -218,31 +217,25 @@ export class Front implements Part {
       triggers: this.#triggers,
       reload: () => this.#options.reload(),
     });
+    this.#inspector = inspector;
+    this.#inspect = (_, context) => {
+      context.reply.limitBody(this.unproven);
+      return inspector.handle(context);
+    };
   }
 
   #handle(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
-    const { headers } = request;
     const context = new ExchangeContext(request, reply);
-    const hook = this.#triggers?.automation.listeners.at(request.path);
-    if (hook !== undefined) return this.#triggers?.receive(context, hook);
-    const route = routeOf(request.path);
-    context.isMcp = route?.isMcp === true;
-    const isHealth = route?.isOpen === true;
-    if (this.#guard?.admits(context, isHealth) !== true) return undefined;
-    if (request.method === 'OPTIONS' && headers.origin !== undefined) {
+    const route = this.#table.of(request);
+    context.isMcp = route.isMcp === true;
+    const { gate } = route;
+    if (gate === 'webhook') return this.#dispatch(route, context);
+    if (this.#guard?.admits(context, gate === 'health') !== true) return undefined;
+    if (request.method === 'OPTIONS' && request.headers.origin !== undefined) {
       this.#guard.preflight(context);
       return undefined;
     }
-    if (this.#inspector !== undefined && isInspector(request.path)) {
-      reply.limitBody(this.unproven);
-      return this.#inspector.handle(context);
-    }
-    if (isHealth) return this.#dispatch(route, context);
-    if (isAtFrontDoor(request)) {
-      openFrontDoor(context, this.#inspector !== undefined);
-      return undefined;
-    }
-    return this.#identify(route, context);
+    return gate === undefined ? this.#identify(route, context) : this.#dispatch(route, context);
   }
 
   /** A request forwarded by a node that has checked Host and Origin. `principal`: the sender identified there, or that node itself. */
@@ -253,14 +246,14 @@ export class Front implements Part {
   ): BodyHandler | undefined => {
     const context = new ExchangeContext(request, reply);
     context.isFromNode = true;
-    const route = routeOf(request.path);
-    context.isMcp = route?.isMcp === true;
+    const route = this.#table.ofNode(request.path);
+    context.isMcp = route.isMcp === true;
     return principal === undefined
       ? this.#identify(route, context)
       : this.#identified(principal, route, context);
   };
 
-  #identify(route: Route | undefined, context: ExchangeContext): BodyHandler | undefined {
+  #identify(route: Route, context: ExchangeContext): BodyHandler | undefined {
     const { request, reply } = context;
     const verdict = this.#identification.of(request.headers);
     if (!(verdict instanceof Promise)) return this.#identified(verdict, route, context);
@@ -272,74 +265,41 @@ export class Front implements Part {
     );
   }
 
-  #identified(verdict: Verdict, route: Route | undefined, context: ExchangeContext): BodyHandler | undefined {
-    if (isRefusal(verdict)) {
-      refuse(context, verdict);
-      return undefined;
+  #identified(verdict: Verdict, route: Route, context: ExchangeContext): BodyHandler | undefined {
+    if (!isRefusal(verdict)) {
+      context.principal = verdict;
+      return this.#dispatch(route, context);
     }
-    context.principal = verdict;
-    return route === undefined ? this.#elsewhere(context) : this.#dispatch(route, context);
-  }
-
-  /** What is asked of triggers, or nothing that there is. */
-  #elsewhere(context: ExchangeContext): undefined | BodyHandler {
-    const { path } = context.request;
-    const found = this.#triggers?.routeAt(path);
-    if (found !== undefined) {
-      // The route itself answers other methods with 405.
-      const { method } = context.request;
-      const isRefused = method === found.route.method && this.#isRefused(context, method);
-      return isRefused ? undefined : this.#triggers?.answer(context, found);
-    }
-    if (this.#triggers === undefined && OF_TRIGGERS.test(path))
-      context.error(
-        404,
-        'this gateway has no triggers, agents, fleets or flows; spec.triggers.directory, and directory under spec.agents, spec.fleets and spec.flows, name their folders',
-      );
-    else
-      context.error(404, `nothing is at ${JSON.stringify(path.slice(0, 200))}; ${this.#whereToLook(path)}`);
+    refuse(context, verdict);
     return undefined;
   }
 
-  #whereToLook(path: string): string {
-    const hasTriggers = this.#triggers !== undefined;
-    if (hasTriggers && /^\/deliveries\/[^/]/.test(path))
-      return 'percent-encode the id of a delivery: it is one segment of the path, with %2F for a slash';
-    const browsers = this.#inspector === undefined ? '' : 'browsers /inspector, ';
-    const lists = hasTriggers
-      ? 'GET /servers lists the servers, and GET /triggers the triggers'
-      : 'and GET /servers lists the servers';
-    return `MCP clients use /mcp, ${browsers}${lists}`;
-  }
-
+  /** Calls the action of the method, once its access is checked. Webhooks and pages check the access themselves. */
   #dispatch(route: Route, context: ExchangeContext): BodyHandler | undefined {
     const { method } = context.request;
-    const action = route.methods.get(method);
+    const { methods, access, id, gate } = route;
+    const action = typeof methods === 'function' ? methods : methods.get(method);
     if (action === undefined) {
-      const allow = [...route.methods.keys()].join(', ');
+      const allow = typeof methods === 'function' ? '' : [...methods.keys()].join(', ');
       context.error(405, `${method} is not possible here; try ${allow}`, [['allow', allow]]);
       return undefined;
     }
-    if (this.#isRefused(context, method, route)) return undefined;
-    const handle = action(this.#routes, context, route.id);
-    const mayBeGuarded = this.#triggers !== undefined && route.access === 'client';
-    return mayBeGuarded ? handle && this.#checkAgain(context, route, handle) : handle;
+    if (gate === undefined && this.#isRefused(context, method, access)) return undefined;
+    const handle = action(this.#routes, context, id);
+    const mayBeGuarded = this.#triggers !== undefined && access === 'client';
+    return mayBeGuarded ? handle && this.#checkAgain(context, access, handle) : handle;
   }
 
   /** A reload may bring a guard while the body arrives. */
-  #checkAgain(context: ExchangeContext, route: Route, handle: BodyHandler): BodyHandler {
+  #checkAgain(context: ExchangeContext, access: Route['access'], handle: BodyHandler): BodyHandler {
     return (request, body, reply) => {
-      if (!this.#isRefused(context, request.method, route)) handle(request, body, reply);
+      if (!this.#isRefused(context, request.method, access)) handle(request, body, reply);
     };
   }
 
-  /** Refuses the request if its sender lacks the access; true when it was refused. */
-  #isRefused(
-    context: ExchangeContext,
-    method: string,
-    route: Pick<Route, 'access' | 'isOpen'> = {},
-  ): boolean {
-    const access = accessOf(method, route.isOpen === true ? 'read' : route.access);
+  /** Returns true if the request was refused because its sender lacks the access. */
+  #isRefused(context: ExchangeContext, method: string, declared: Route['access']): boolean {
+    const access = accessOf(method, declared);
     const refusal = refusalOf(context.principal, access, this.#options.triggers?.callGuard());
     if (refusal === undefined) return false;
     refuse(context, refusal);

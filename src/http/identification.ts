@@ -2,6 +2,7 @@
 // string (contract, "Authentication"), or by a bearer JSON Web Token, where the configuration names an issuer. Without a key
 // the operator token identifies the operator, and the remaining senders are anonymous.
 
+import { hash, timingSafeEqual } from 'node:crypto';
 import { bearerToken } from '../../actors/identity/jwt/bearer-token.ts';
 import type { JwtVerifier } from '../../actors/identity/jwt/jwt-verifier.ts';
 import {
@@ -11,10 +12,72 @@ import {
   type Refusal,
   type Verdict,
 } from '../../actors/identity/principal.ts';
-import { ApiKey, credentialsIn } from './api-key.ts';
+import type { CallGuard } from '../../config/resources/call-guards.ts';
 import type { HeaderList } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 import { reasonPhrase, statusOfRefusal } from './status.ts';
+
+const digest = (text: string) => hash('sha256', text, 'buffer');
+
+export class ApiKey {
+  readonly #digest: Buffer | undefined;
+
+  /** An empty key switches authentication off. */
+  constructor(key: string) {
+    this.#digest = key === '' ? undefined : digest(key);
+  }
+
+  get isNeeded(): boolean {
+    return this.#digest !== undefined;
+  }
+
+  /** Returns true if these headers contain the key. */
+  isIn(headers: Readonly<Record<string, string>>): boolean {
+    if (headers.authorization === undefined && headers['x-api-key'] === undefined) return false;
+    return credentialsIn(headers).some((key) => this.isRight(key));
+  }
+
+  /** Digests have one length, so that the time taken tells nothing about the key. */
+  isRight(given: string): boolean {
+    return this.#digest !== undefined && timingSafeEqual(digest(given), this.#digest);
+  }
+}
+
+/** What the headers bring to show who it is: the bearer's first. */
+export function credentialsIn({
+  authorization,
+  'x-api-key': header,
+}: Readonly<Record<string, string | undefined>>): string[] {
+  const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
+  return [bearer, header].flatMap((key) => (key === undefined || key === '' ? [] : [key]));
+}
+
+/** `read`: state of the gateway; `client`: servers, as an MCP client; `operator`: everything else. */
+export type RouteAccess = 'read' | 'client' | 'operator';
+
+/** Both ways to authenticate as the operator. */
+export const OPERATOR_PROOF =
+  'send the operator token (the file operator-token in state_dir) as Authorization: Bearer TOKEN, or set api_key in the gateway file';
+
+/** Returns the access required by a method; `declared` is the route table entry. */
+export function accessOf(method: string, declared?: RouteAccess): RouteAccess {
+  return declared ?? (method === 'GET' || method === 'HEAD' ? 'read' : 'operator');
+}
+
+/** Returns why a sender is refused, or undefined if it is admitted. `guard` is the one in the loaded files. */
+export function refusalOf(
+  { kind }: Principal,
+  access: RouteAccess,
+  guard: CallGuard | undefined,
+): Refusal | undefined {
+  if (kind !== 'anonymous' || access === 'read') return undefined;
+  if (access === 'operator') return missing('this needs the operator');
+  return (
+    guard && missing(`${guard.kind} ${guard.name} guards calls (${guard.rule}), so clients must authenticate`)
+  );
+}
+
+const missing = (what: string): Refusal => ({ refused: 'missing', why: `${what}: ${OPERATOR_PROOF}` });
 
 export const holderOfKey: Principal = { kind: 'key', name: 'api_key' };
 

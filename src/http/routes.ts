@@ -11,33 +11,39 @@ import { answerLogs } from './api/log-stream.ts';
 import { nodesAnswer } from './api/nodes-answer.ts';
 import { profileFigures } from './api/profile-figures.ts';
 import { serverDetails, serverRecord, serverStats } from './api/records.ts';
+import type { RouteAccess } from './identification.ts';
 import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 import { admitPost, get, post, remove } from './mcp/mcp-endpoint.ts';
 import { admitRpc, rpc } from './mcp/rpc-endpoint.ts';
-import type { RouteAccess } from './route-access.ts';
 import type { RouteContext } from './route-context.ts';
 
-type Action = (
+export type Action = (
   routes: RouteContext,
   context: ExchangeContext,
   id: string | undefined,
 ) => BodyHandler | undefined;
 
+/**
+ * Checks of the front before the route. `webhook`: none, the webhook verifies its senders. `health`: Origin. `page`: Host and
+ * Origin. Default: both, and the sender is identified.
+ */
+export type Gate = 'webhook' | 'health' | 'page';
+
 export interface Route {
-  readonly methods: ReadonlyMap<string, Action>;
+  /** By method, or for all methods. */
+  readonly methods: ReadonlyMap<string, Action> | Action;
+  readonly gate?: Gate | undefined;
   /** Access for all methods. Default: `read` for GET and HEAD, `operator` otherwise. */
   readonly access?: RouteAccess | undefined;
-  /** Needs neither key nor Host check. */
-  readonly isOpen?: boolean;
   /** MCP address: errors are JSON-RPC messages (EXC1). */
   readonly isMcp?: boolean | undefined;
   /** The server id of the path, or the name of a profile with its @. */
   readonly id?: string | undefined;
 }
 
-/** Maps: a path or a method is any token, `constructor` too. */
-function byMethod(actions: Readonly<Record<string, Action>>): Route['methods'] {
+/** Returns a Map: a path or a method is any token, `constructor` too. */
+export function byMethod(actions: Readonly<Record<string, Action>>): ReadonlyMap<string, Action> {
   return new Map(Object.entries(actions));
 }
 
@@ -115,7 +121,7 @@ const mcpRoute: Route = { access: 'client', isMcp: true, methods: mcp };
 
 export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
   Object.entries<Route>({
-    '/health': { isOpen: true, methods: read(plain(health)) },
+    '/health': { gate: 'health', access: 'read', methods: read(plain(health)) },
     '/servers': {
       methods: read(
         plain((routes, context) => {

@@ -3,8 +3,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { GatewayError } from '../../actors/base/errors/errors.ts';
 import type { Refusal } from '../../actors/identity/principal.ts';
-import type { RpcFault } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
-import { rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
+import { type RpcFault, rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
 
 const byCode: Record<string, number> = {
   ERR_OVERLOADED: 503,

@@ -5,11 +5,11 @@ import type { RunningAutomation } from '../../actors/automation/running-automati
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Webhook } from '../../actors/platforms/webhooks/webhook.ts';
 import { AutomationFigures } from './api/automation-figures.ts';
-import { answerAutomation, automationRouteOf, type FoundRoute } from './api/automation-routes.ts';
+import { answerAutomation, automationRouteOf } from './api/automation-routes.ts';
 import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 import type { Heartbeat } from './mcp/heartbeat.ts';
-import { fail } from './routes.ts';
+import { type Action, byMethod, fail, type Route } from './routes.ts';
 import type { Webhooks } from './webhooks.ts';
 
 export interface TriggersFrontOptions {
@@ -36,20 +36,21 @@ export class TriggersFront {
     return this.#options.gateway.store.hasNoRoom;
   }
 
-  /** The route of a raw path; undefined when it is none of triggers. */
-  routeAt(path: string): FoundRoute | undefined {
-    return automationRouteOf(path);
-  }
-
-  /** The second step of a request to a route of triggers; undefined when it has been answered. */
-  answer(context: ExchangeContext, found: FoundRoute): BodyHandler | undefined {
-    const { operator, runs, approvals } = this.automation;
+  /** Returns the row of the route table for a raw path; undefined for paths outside the automation. */
+  routeAt(path: string): Route | undefined {
+    const found = automationRouteOf(path);
+    if (found === undefined) return undefined;
     const { heartbeat, gateway } = this.#options;
-    const host = { operator, runs, approvals, heartbeat, isDraining: gateway.life.isEnding };
-    return answerAutomation(host, context, found, (_, error) => fail(gateway, context, error));
+    const action: Action = (_, context) => {
+      const { operator, runs, approvals } = this.automation;
+      const host = { operator, runs, approvals, heartbeat, isDraining: gateway.life.isEnding };
+      return answerAutomation(host, found, context, (error) => fail(gateway, context, error));
+    };
+    const { method } = found.route;
+    return { methods: byMethod(method === 'GET' ? { GET: action, HEAD: action } : { [method]: action }) };
   }
 
-  /** The same for a request to a webhook. */
+  /** Returns the second step of a request to a webhook; undefined if it was answered. */
   receive(context: ExchangeContext, hook: Webhook): BodyHandler | undefined {
     return this.#options.webhooks.receive(context, hook);
   }

@@ -10,7 +10,7 @@
 // IA4  watching is read-only; other requests require the operator.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { ApiKey } from '../http/api-key.ts';
+import { ApiKey } from '../http/identification.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 
 const NAME = 'actor_gateway_inspector';

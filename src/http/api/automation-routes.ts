@@ -96,26 +96,18 @@ export function automationRouteOf(path: string): FoundRoute | undefined {
   return route === undefined || id === undefined ? undefined : { route, id };
 }
 
-/** `fail` answers what was thrown. */
+/** Returns the second step of a request to a route. `fail` answers errors. */
 export function answerAutomation(
   host: ApiHost,
+  found: FoundRoute,
   context: ExchangeContext,
-  { route, id }: FoundRoute,
-  fail: (context: ExchangeContext, error: unknown) => void,
-): BodyHandler | undefined {
-  const { method, headers } = context.request;
-  if (method !== route.method && !(method === 'HEAD' && route.method === 'GET')) {
-    context.error(405, `${method} is not possible here; try ${route.method}`, [['allow', route.method]]);
-    return undefined;
-  }
+  fail: (error: unknown) => void,
+): BodyHandler {
+  const { headers } = context.request;
   return (_, body) => {
-    if (typeof body === 'string' || body.length > MAX_BODY_BYTES) {
+    if (typeof body === 'string' || body.length > MAX_BODY_BYTES)
       context.refuseBody(typeof body === 'string' ? body : 'too_large', MAX_BODY_BYTES);
-      return;
-    }
-    answered(host, context, { route, id }, parsed(headers, body)).catch((error: unknown) =>
-      fail(context, error),
-    );
+    else answered(host, context, found, parsed(headers, body)).catch(fail);
   };
 }
 

@@ -136,7 +136,7 @@ describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
   });
 
   test('the key is compared by digests of one length, in constant time', () => {
-    const code = readFileSync(resolve(import.meta.dirname, '../../../src/http/api-key.ts'), 'utf8');
+    const code = readFileSync(resolve(import.meta.dirname, '../../../src/http/identification.ts'), 'utf8');
     expect(code).toMatch(/timingSafeEqual\(digest\(given\), this\.#digest\)/);
     expect(code).not.toMatch(/given === |startsWith|localeCompare/);
   });

@@ -56,8 +56,13 @@ afterAll(() => gateway.stop());
 
 /** All routes in the tables, with their methods. */
 const routes = [
-  ...[...fixedRoutes, ...namedRoutes].flatMap(([shape, { methods, access, isOpen }]) =>
-    [...methods.keys()].map((method) => ({ shape, method, access, isOpen: isOpen === true })),
+  ...[...fixedRoutes, ...namedRoutes].flatMap(([shape, { methods, access, gate }]) =>
+    [...(methods as ReadonlyMap<string, unknown>).keys()].map((method) => ({
+      shape,
+      method,
+      access,
+      isOpen: gate !== undefined,
+    })),
   ),
   ...[...automationRoutes].map(([shape, { method }]) => ({
     shape,

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest';
 import { JwtVerifier } from '../../../actors/identity/jwt/jwt-verifier.ts';
 import { KeySet } from '../../../actors/identity/jwt/key-set.ts';
 import { anonymous } from '../../../actors/identity/principal.ts';
-import { ApiKey } from '../../../src/http/api-key.ts';
-import { Identification } from '../../../src/http/identification.ts';
+import { ApiKey, Identification } from '../../../src/http/identification.ts';
 import { KeyServer, signingKey } from '../../fixtures/key-server.ts';
 
 const key = new ApiKey('correct horse battery staple');
