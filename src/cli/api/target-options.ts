@@ -48,17 +48,25 @@ Exit codes: 0 done, 1 it failed, 2 wrong usage`;
 
 /** Declares the options of a command that sends requests to a running gateway, and explains them after its own help. */
 export function declareTarget(command: Command, timeoutSeconds: number, moreExitCodes = ''): void {
-  command
-    .addOption(new Option('--url <address>', 'where the gateway listens').conflicts('config'))
+  declareGateway(command, timeoutSeconds, 'config').addHelpText('after', targetHelp + moreExitCodes);
+}
+
+/** Declares the same options for a command that reads more of the gateway file than its address. */
+export function declareGateway(
+  command: Command,
+  timeoutSeconds: number,
+  ...excluded: readonly string[]
+): Command {
+  refuseBareKey(command);
+  return command
+    .addOption(new Option('--url <address>', 'where the gateway listens').conflicts([...excluded]))
     .option('-c, --config <file>', 'take the address from this gateway configuration (YAML)')
     .option('--api-key-file <file>', 'file with the key on its first line')
     .option(
       '--timeout <seconds>',
       `longest wait for an answer (default: ${timeoutSeconds})`,
       seconds(0.1, 3600),
-    )
-    .addHelpText('after', targetHelp + moreExitCodes);
-  refuseBareKey(command);
+    );
 }
 
 /** Refuses a key on the command line with the reason. The value is not repeated. */

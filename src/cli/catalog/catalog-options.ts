@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { ConfigError } from '../../../config/reader/problem.ts';
-import { declareTarget, type TargetOptions } from '../api/target-options.ts';
+import { declareGateway, type TargetOptions } from '../api/target-options.ts';
 import { complain } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
 import type { ReloadOptions } from './running-gateway.ts';
@@ -23,11 +23,11 @@ export const exitHelp = `
 Exit codes: 0 done, 1 it failed, 2 wrong usage or bad files`;
 
 export function declareCatalog(command: Command): void {
-  declareTarget(command, TIMEOUT_SECONDS);
-  command
+  declareGateway(command, TIMEOUT_SECONDS)
     .option('--catalog <file>', 'change this catalog, whatever gateway has it')
     .option('--no-reload', 'leave a running gateway alone')
-    .option('--json', 'print the result as JSON');
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', exitHelp);
 }
 
 export function readCatalogOptions(command: Command): CatalogOptions {
