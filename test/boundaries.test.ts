@@ -121,7 +121,7 @@ function breaksPage({ file, target, isTypeOnly }: Import): boolean {
   const page = 'src/inspector/page/';
   if (!file.startsWith(page) || target.startsWith(page)) return false;
   return (
-    !(isTypeOnly && target.startsWith('src/inspector/wire/')) &&
+    !(isTypeOnly && /^src\/(?:inspector\/wire\/|http\/api\/[\w-]+-shapes\.ts$)/.test(target)) &&
     !/^config\/(clients|value-schema)\/[\w-]+\.ts$/.test(target) &&
     !/^(preact(\/hooks)?|@dagrejs\/dagre)$/.test(target)
   );
@@ -157,7 +157,7 @@ describe('the rooms', () => {
     expect(everyImport.filter(breaksPackages)).toEqual([]);
   });
 
-  test('let the inspector page import only wire types, known clients and the check of values by a schema', () => {
+  test('let the inspector page import only types of the wire and the API, known clients and the check of values by a schema', () => {
     expect(everyImport.filter(breaksPage)).toEqual([]);
   });
 

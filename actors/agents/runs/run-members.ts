@@ -1,7 +1,7 @@
 // Progress of fleet members, computed from the journal of a run row by row: members of the fleet that runs, and of fleets
 // that nodes of a flow ask.
 //
-// RMB1  texts are redacted and cut before they are kept, and at most MAX_MEMBERS members are kept per run.
+// Texts are redacted and cut before they are kept, and at most MAX_MEMBERS members are kept per run.
 
 import { type PlainRow, plainRow } from './plain-rows.ts';
 import type { Excerpt } from './shown-step.ts';

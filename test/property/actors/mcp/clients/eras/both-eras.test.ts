@@ -175,9 +175,9 @@ class World {
       servers: {
         all: () => [managed],
         get: () => managed,
-        require: () => managed,
-        release: (owner: ClientSession) => managed.release(owner),
       },
+      server: () => managed,
+      release: (owner: ClientSession) => managed.release(owner),
       sessions: this.sessions,
       eraBridge,
       forwarder: new Forwarder(new InFlightLimiter(1000), eraBridge),
