@@ -273,10 +273,7 @@ test('wrong usage and files that are no exports are said in plain words', async 
     const { code, stderr } = await runMain(['store', ...args], { cwd: folder });
     return [code, stderr];
   };
-  expect(await said()).toEqual([
-    2,
-    expect.stringContaining('error: store needs a word that says what to do: export or import'),
-  ]);
+  expect(await said()).toEqual([2, expect.stringMatching(/^Usage: .* store .*export .*import /s)]);
   expect(await said('export')).toEqual([2, expect.stringContaining("required option '--to <file>'")]);
   expect(await said('import')).toEqual([2, expect.stringContaining("required option '--from <file>'")]);
   expect(await said('export', '--to', '-', '--json')).toEqual([

@@ -81,10 +81,18 @@ describe('the command line', () => {
     [
       'both',
       ['--config', 'x', '--url', 'http://x'],
-      /one of --config <file>, --catalog <file> and --url <address>/,
+      /'--url <address>' cannot be used with option '-c, --config <file>'/,
     ],
-    ['a header with a file', ['--config', 'x', '--header', 'A: b'], /--url only/],
-    ['a server with an address', ['--url', 'http://x', '--server', 'a'], /--config and --catalog only/],
+    [
+      'a header with a file',
+      ['--config', 'x', '--header', 'A: b'],
+      /'--header <line>' cannot be used with option '-c, --config <file>'/,
+    ],
+    [
+      'a server with an address',
+      ['--url', 'http://x', '--server', 'a'],
+      /'--server <id>' cannot be used with option '--url <address>'/,
+    ],
     ['a header without a name', ['--url', 'http://x', '--header', 'hush-hush'], /Name: value/],
     ['a header twice', ['--url', 'http://x', '--header', 'A: hush-hush', '--header', 'A: b'], /twice/],
     ['a header of our own', ['--url', 'http://x', '--header', 'Accept: hush-hush'], /set by the gateway/],
