@@ -51,6 +51,8 @@ export class AgentServers {
   readonly #owned = new Map<string, Owned>();
   /** The same keys, of the agents that are loaded. */
   #wanted: ReadonlySet<string> = new Set();
+  /** One hash per loaded entry: each run leases the same objects again. */
+  readonly #hashes = new WeakMap<ServerEntry, string>();
   readonly #places: Budget;
   readonly #shares = new Map<string, Share>();
   #isClosed = false;
@@ -63,7 +65,9 @@ export class AgentServers {
   /** These agents are loaded, and no others: their servers stay. They come with the first run that needs them. */
   want(agents: readonly { readonly name: string; readonly servers: readonly AgentServer[] }[]): void {
     const keys = agents.flatMap(({ name: agent, servers }) =>
-      servers.flatMap(({ name, entry }) => (entry === undefined ? [] : keyOf(agent, name, entryHash(entry)))),
+      servers.flatMap(({ name, entry }) =>
+        entry === undefined ? [] : keyOf(agent, name, this.#hashOf(entry)),
+      ),
     );
     this.#wanted = new Set(keys);
     for (const [key, owned] of [...this.#owned]) this.#endUnwanted(key, owned);
@@ -72,7 +76,7 @@ export class AgentServers {
   /** Throws UnsentError when there is no room for one more. */
   lease(agent: string, name: string, entry: ServerEntry): ServerLease {
     this.#checkOpen();
-    const hash = entryHash(entry);
+    const hash = this.#hashOf(entry);
     const key = keyOf(agent, name, hash);
     const owned = this.#owned.get(key) ?? this.#begin(key, agent, name, entry, hash);
     owned.users += 1;
@@ -96,6 +100,12 @@ export class AgentServers {
     this.#isClosed = true;
     const { agentServers, life } = this.#host;
     void drainSupervisor(life.find(agentServers.name));
+  }
+
+  #hashOf(entry: ServerEntry): string {
+    const hash = this.#hashes.get(entry) ?? entryHash(entry);
+    this.#hashes.set(entry, hash);
+    return hash;
   }
 
   /** Nobody would start them any more: a call would wait for its deadline. */
