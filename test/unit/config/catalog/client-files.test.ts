@@ -57,7 +57,7 @@ describe('the file of', () => {
     });
     const { lines: without } = await load('only.json', '{"theme": "dark", "projects": {}}');
     expect(without).toEqual([
-      '1:1: error: servers: required, but missing; this file has servers of its projects alone; the command import makes a catalog of them',
+      '1:1: error: servers: required, but missing; this file has servers of its projects alone; the command "servers import" makes a catalog of them',
     ]);
   });
 
