@@ -1,5 +1,5 @@
 // The configuration of the automation, and its part in the life of the gateway: booted before the front, so that no webhook
-// arrives before its trigger is loaded, and drained after it. `running` is what the boot starts.
+// arrives before its trigger is loaded, and drained after it.
 //
 // AU2  events accepted while the gateway stops are kept for the next start: the store is closed after this part (STP2).
 
@@ -37,12 +37,8 @@ export class Automation implements Part {
     return this.#resources.callGuard;
   }
 
-  async boot(root: RootRef): Promise<void> {
-    this.#onRunning(await this.start(root));
-  }
-
   /** Opens the store, and starts the triggers and the dispatcher. */
-  async start(root: RootRef): Promise<RunningAutomation> {
+  async boot(root: RootRef): Promise<void> {
     const pauses = new Pauses();
     const store = await this.#options.gateway.store.open({
       prepare: (opened) => pauses.load(opened),
@@ -51,11 +47,12 @@ export class Automation implements Part {
     const { cluster } = store;
     const clusterModule = cluster && (await import('./cluster-side.ts'));
     const resources = this.#resources;
-    return new RunningAutomation({
+    const running = new RunningAutomation({
       ...this.#options,
       ...{ root, store, pauses, resources },
       makeClusterSide: clusterModule && ((options) => new clusterModule.ClusterSide(cluster, options)),
     });
+    this.#onRunning(running);
   }
 
   /** Called only after the boot. */

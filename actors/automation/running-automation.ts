@@ -1,6 +1,6 @@
 // The running automation: store, open triggers with their connections, targets, and the dispatcher with its kinds of work.
 //
-// AU1  a reload changes only what differs; with an error in a resource nothing changes.
+// AU1  a reload changes only the resources that differ; an error in a resource changes nothing.
 
 import { formatProblem } from '../../config/reader/problem.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
@@ -64,12 +64,9 @@ export interface RunningAutomationOptions extends AutomationServices {
 }
 
 const DAY_MS = 86_400_000;
-/**
- * Where the membership of a node holds what it has claimed, the time of a claim matters for those alone of which the answer was lost:
- * their events wait for it.
- */
+/** On a shared store the membership holds the claims; the lease delays only events whose claim got no answer. */
 const SHARED_CLAIM = { leaseMs: 10_000, renewMs: 3_000 };
-/** Of the grace of a drain: for the store to close. */
+/** Part of the grace of a drain that is left for closing the store. */
 const CLOSE_MS = 500;
 
 export class RunningAutomation {
@@ -168,7 +165,7 @@ export class RunningAutomation {
     this.#watches = watched.map((folder) => new FolderWatch(folder, () => void this.#reloads.onChanged()));
   }
 
-  /** How long records of what has ended are kept. */
+  /** Retention of the records of ended events, in milliseconds. */
   get keepMs(): number {
     return this.gateway.config.deliveries.retention_days * DAY_MS;
   }
@@ -177,7 +174,7 @@ export class RunningAutomation {
     return this.#adapters.ofType(trigger.type);
   }
 
-  /** Of the account that its answers are sent under; undefined while that is closed, or where it has none. */
+  /** State of the circuit breaker of the trigger's account; undefined if it is closed or the trigger sends no answers. */
   circuitOf(trigger: Trigger): CircuitStatus | undefined {
     const adapter = this.adapterOf(trigger);
     if (adapter.outbound === undefined) return undefined;
@@ -206,15 +203,15 @@ export class RunningAutomation {
     this.targets.close();
   }
 
-  /** Requests that wait for the end of an event are answered now: it is accepted, and they would only be cut off. */
+  /** Answers the requests that wait for the end of an event: the event is accepted. */
   endWaits(): void {
     this.feed.close();
     this.dispatcher.endWaits();
   }
 
   /**
-   * Applies what differs in the files that `load` reads, and returns the result of `applyRest`. Throws ConfigError, and then
-   * nothing has changed.
+   * Applies the resources of `load` that differ, and returns the result of `applyRest`. Throws ConfigError, and then nothing
+   * has changed.
    */
   reload<T>(
     load: () => Promise<LoadedResources>,

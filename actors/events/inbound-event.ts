@@ -1,4 +1,4 @@
-// An event of any platform in neutral form. An adapter reads it from what the platform sent (`Adapter.read`).
+// An event of any platform in neutral form. An adapter reads it from a payload of the platform (`Adapter.read`).
 
 import type { DecisionInbound } from './decision-inbound.ts';
 
@@ -25,7 +25,7 @@ export interface InboundEvent {
   readonly decision?: DecisionInbound | undefined;
   /** A large text as JSON. */
   readonly textJson?: Uint8Array | undefined;
-  /** Reason why the event cannot be answered. It is ignored with this note, whatever the filters of triggers accept. */
+  /** Reason why the event cannot be answered. It is ignored with this note, without regard to filters. */
   readonly unsupported?: string | undefined;
   readonly channel: string | undefined;
   /** Other names of the channel for filters, such as earlier ids of a chat. */

@@ -29,7 +29,7 @@ export interface McpSideOptions
 export class McpSide {
   readonly servers = new ServerRegistry();
   readonly clients: ClientSide;
-  /** Recent output of the servers, and what was logged about them. */
+  /** Recent output of the servers, and log lines about them. */
   readonly lines: RecentLines;
   readonly #serverSide: ServerSide;
   readonly #options: McpSideOptions;
@@ -86,7 +86,7 @@ export class McpSide {
     if (this.#options.config.learn === 'at_start') this.clients.view.discovery.learn();
   }
 
-  /** Writes what is known of the servers to the state folder. */
+  /** Writes the caches of the servers to the state folder. */
   flush(): Promise<unknown> {
     return this.#serverSide.flush();
   }

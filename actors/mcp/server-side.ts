@@ -24,7 +24,7 @@ export interface ServerSideOptions
   readonly makePlaced: MakePlacedLink | undefined;
 }
 
-/** Cache files read at a time: they may be large, and only what is kept of them is counted. */
+/** Cache files read at a time: they may be large, and only their content in memory is bounded. */
 const FILES_AT_A_TIME = 8;
 
 export class ServerSide {
@@ -79,13 +79,13 @@ export class ServerSide {
     if (removed.length > 0) sessions.announce(EVERY_SERVER, everyListKind);
   }
 
-  /** Writes what is known of the servers to their cache files. */
+  /** Writes the caches of the servers to their files. */
   flush(): Promise<unknown> {
     return Promise.all([...this.#everyone()].map(({ cache }) => cache.flush()));
   }
 
   async drain(): Promise<void> {
-    // A server is asked for its eras before its actor has anything to end.
+    // The request for the eras of a server runs before its actor has a process to end.
     for (const { eras } of this.#everyone()) eras.kill();
     const { life } = this.#options;
     await Promise.all([this.ofCatalog, this.ofAgents].map(({ name }) => drainSupervisor(life.find(name))));

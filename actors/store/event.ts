@@ -8,7 +8,7 @@ export interface NewEvent {
   readonly id: string;
   /** Mailbox of the event. */
   readonly key: string;
-  /** Short JSON text by the creator of the event: what is needed to read the body again. */
+  /** Short JSON text by the creator of the event, for reading the body again. */
   readonly meta: string;
   /**
    * The body as received. `append` and `tick` transfer a large body: it is empty for the caller afterwards. `commit` copies

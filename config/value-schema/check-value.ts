@@ -2,7 +2,7 @@
 // interpreter, because a validator that compiles or runs expressions would run code and patterns of strangers.
 //
 // SCK1  each finding is an error by the schema; an error that is not found is one by a keyword listed as unchecked.
-// SCK2 (A8)  MAX_STEPS and MAX_DEPTH, whatever the schema and the value are; a check with patterns has neither, because its schemas
+// SCK2 (A8)  MAX_STEPS and MAX_DEPTH bound each check; a check with patterns has neither, because its schemas
 // are bounded and were checked when they were loaded.
 
 import { canonical, isObject, isSame, type JsonSchema, own, referenced } from './schema-parts.ts';
@@ -147,7 +147,7 @@ const most = (size: number, bound: number) => size <= bound;
 const more = (size: number, bound: number) => size > bound;
 const less = (size: number, bound: number) => size < bound;
 
-/** 0.3 is a multiple of 0.1, whatever binary fractions make of it. */
+/** 0.3 is a multiple of 0.1, in spite of binary fractions. */
 function isMultiple(value: number, of: number): boolean {
   const times = value / of;
   return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times));

@@ -63,11 +63,13 @@ export function plainSchema(root: unknown, given: unknown): PlainSchema | undefi
   return undefined;
 }
 
-/** JSON text that is the same for equal values, whatever the order of their members. */
+/** Returns JSON text that is equal for equal values. Members are sorted; undefined ones are left out. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? '';
-  const names = Object.keys(value).sort();
+  const names = Object.keys(value)
+    .filter((name) => value[name] !== undefined)
+    .sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(',')}}`;
 }
 

@@ -1,4 +1,4 @@
-// The route table of the front: one row per request, whatever serves it. Rows of webhooks come first and are exact paths; then
+// The route table of the front: one row per request. Rows of webhooks come first and are exact paths; then
 // the fixed routes, the inspector and the front door, and the routes of triggers. Other paths get a row that answers 404.
 //
 // FRD1  the front door asks for no key. Its answer reveals only whether the inspector is on.

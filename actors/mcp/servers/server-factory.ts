@@ -33,7 +33,7 @@ export interface ServerSurroundings {
   readonly graceMs: () => number;
 }
 
-/** Receives what clients are to be told of a server. */
+/** Receives the notifications of a server for clients. */
 export interface ServerAudience {
   isWatched(): boolean;
   /** Lists became known, or have changed; `isFirst` where nothing was known of the server. */

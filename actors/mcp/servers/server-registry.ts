@@ -33,7 +33,7 @@ export class ServerRegistry {
     return this.#catalog.servers[id]?.tags ?? [];
   }
 
-  /** Increases with every change in what is known of any server: comparing each of a thousand would cost more. */
+  /** Increases with each change of a server's cache, so that a comparison need not visit every server. */
   get revision(): number {
     return this.#revision;
   }

@@ -41,7 +41,7 @@ export interface ServerTrafficOptions extends Partial<Pick<ConnectionSetupOption
   onLogMessage?(envelope: Envelope): void;
   /** Lists may have changed: clients of this server alone are to be notified. */
   announce(kinds: readonly ListKind[]): void;
-  /** Asks the supervisor to start the actor whatever its backoff or park. */
+  /** Asks the supervisor to start the actor, also during a backoff or park. */
   wake(): void;
 }
 

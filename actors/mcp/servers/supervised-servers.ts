@@ -18,7 +18,7 @@ export interface ServerSpec {
   readonly entry: ServerEntry;
   /** Hash of the entry. */
   readonly hash: string;
-  /** Asks the supervisor to start the actor whatever its backoff or park. */
+  /** Asks the supervisor to start the actor, also during a backoff or park. */
   readonly wake: () => void;
   /** The server of the same id that this one replaces. */
   readonly previous: ManagedServer | undefined;

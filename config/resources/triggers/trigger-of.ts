@@ -1,4 +1,4 @@
-// The fields of every trigger, whatever its type: read, checked, with defaults and variables filled in. The union of all types is in
+// The fields that triggers of all types have: read, checked, with defaults and variables filled in. The union of all types is in
 // trigger.ts; it is separate because each type uses this file and the union contains each type.
 
 import type { Binding } from './binding.ts';

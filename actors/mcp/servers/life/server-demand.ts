@@ -11,7 +11,7 @@ export interface ServerDemandOptions {
   readonly entry: ServerEntry;
   readonly handle: Handle;
   readonly life: ServerLife;
-  /** Asks the supervisor to start the actor whatever its backoff or park. */
+  /** Asks the supervisor to start the actor, also during a backoff or park. */
   readonly wake: () => void;
 }
 
@@ -19,7 +19,7 @@ export class ServerDemand {
   readonly #options: ServerDemandOptions;
   /** Owner of the first connection where no call waits for it. */
   #owner: CallOwner | undefined;
-  /** The lists of the server are to be learnt, whoever has the first connection. */
+  /** Learns the lists of the server on its first connection. */
   isToLearn = false;
 
   constructor(options: ServerDemandOptions) {

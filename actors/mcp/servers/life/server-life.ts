@@ -134,7 +134,7 @@ export class ServerLife {
     await done;
   }
 
-  /** The pool actor receives the reports of the connections from now on; what is returned ends that. */
+  /** Sends the reports of the connections to the pool actor. Returns a function that ends this. */
   takeReports(report: (event: ServerEvent) => void): () => void {
     this.#report = report;
     return () => {

@@ -25,7 +25,7 @@ export interface StartOptions {
   readonly life: ServerLife;
   readonly demand: ServerDemand;
   readonly notes: Pick<ServerNotes, 'lastError'>;
-  /** Asks the supervisor to start the actor whatever its backoff or park. */
+  /** Asks the supervisor to start the actor, also during a backoff or park. */
   wake(): void;
   /** Clients keep streams open that only this server feeds. */
   isWatched(): boolean;
