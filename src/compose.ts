@@ -1,5 +1,5 @@
 // Builds the gateway program from its configuration, in the order redactor → log → gateway → webhooks → automation → reloads → front.
-// Each object receives what it needs in its constructor. The code of automation and clusters is loaded only where the
+// Each object receives its parts in its constructor. The code of automation and clusters is loaded only where the
 // configuration uses it.
 
 import type { Log } from '../actors/base/errors/log.ts';
@@ -62,7 +62,7 @@ export async function compose(loaded: Loaded, { target, listen }: CliOptions): P
   return { gateway, parts, front, automation, reloads, log };
 }
 
-/** Of the gateway file only the profiles are applied. */
+/** Applies the catalog, and the profiles of the gateway file. */
 function applyCatalog(gateway: Gateway, log: Log, next: Loaded): Promise<CatalogDifference> {
   const { config } = gateway;
   for (const warning of next.warnings) log.warn({}, formatProblem(warning));

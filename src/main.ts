@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// actor-gateway, also by the name of gateway-http: selects what the command line names. Each is loaded by itself, so that a
-// command does not load the gateway, and the gateway no command.
+// Entry point of actor-gateway, also named gateway-http: selects the command or the gateway. Each is loaded separately, so a
+// command does not load the gateway, and the gateway loads no command.
 
 import { fileURLToPath } from 'node:url';
 import { parseOptions } from './cli/options.ts';

@@ -1,4 +1,4 @@
-// This gateway among those that share its store; alone where there is no cluster.
+// This gateway as a node of a cluster, or alone without a shared store.
 
 import { hostname } from 'node:os';
 import type { ConfigHash } from '../../config/config-hash.ts';

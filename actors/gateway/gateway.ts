@@ -118,7 +118,7 @@ export class Gateway {
     return this.life.stop();
   }
 
-  /** Applies what differs in the catalog and the profiles. Untouched servers keep processes and sessions. */
+  /** Applies the changes of the catalog and the profiles. Untouched servers keep processes and sessions. */
   async reload(
     catalog: Catalog,
     secrets: readonly string[],

@@ -18,7 +18,7 @@ import { ToolSearch } from './clients/search/tool-search.ts';
 import { Sessions } from './clients/sessions/sessions.ts';
 import type { ServerRegistry } from './servers/server-registry.ts';
 
-/** What a node that others can reach adds to sessions and calls. */
+/** Additions to sessions and calls on a node that other nodes can reach. */
 export interface ClusterReach {
   readonly sealed: { newSessionId(): string };
   readonly states: HandedOutStates;

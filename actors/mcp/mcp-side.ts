@@ -67,7 +67,7 @@ export class McpSide {
     this.#options.stateFolder.sweepLists();
   }
 
-  /** Applies what differs in the catalog and the profiles. Untouched servers keep processes and sessions. */
+  /** Applies the changes of the catalog and the profiles. Untouched servers keep processes and sessions. */
   async reload(
     catalog: Catalog,
     profiles: ProfileEntries = this.#profileEntries,

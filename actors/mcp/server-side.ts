@@ -61,7 +61,7 @@ export class ServerSide {
     });
   }
 
-  /** Applies what differs in the catalog. */
+  /** Applies the changes of the catalog. */
   apply(catalog: Catalog): CatalogDifference {
     return this.#catalogServers.apply(catalog);
   }

@@ -83,7 +83,7 @@ class Check {
     return this.#finds?.(pattern, text);
   }
 
-  /** Whether a schema without a finding is known to fit. */
+  /** True if a value without findings is certain to fit the schema. */
   get isComplete(): boolean {
     return this.#finds !== undefined;
   }

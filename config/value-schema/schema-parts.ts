@@ -42,7 +42,7 @@ export function resolved(root: unknown, schema: unknown): JsonSchema | undefined
 
 export interface PlainSchema {
   readonly schema: JsonSchema;
-  /** Whether it accepts `null` as well. */
+  /** True if the schema accepts `null` as well. */
   readonly isNullable: boolean;
 }
 

@@ -37,7 +37,7 @@ import type { TriggersFront } from './triggers-front.ts';
 export interface TriggersPart {
   /** First guard in the loaded files, if any. */
   callGuard(): CallGuard | undefined;
-  /** Returns what the front serves of it, once it runs. */
+  /** Returns the HTTP side of the automation, once the automation runs. */
   serve(heartbeat: Heartbeat): Promise<TriggersFront>;
 }
 
@@ -83,7 +83,7 @@ export class Front implements Part {
   readonly #links = new EntryLinks();
   #identification: Identification;
   #guard: OriginGuard | undefined;
-  /** Set from the boot on where there are triggers. */
+  /** Set at the boot if there are triggers. */
   #triggers: TriggersFront | undefined;
 
   constructor(options: FrontOptions) {

@@ -43,7 +43,7 @@ export class ApiKey {
   }
 }
 
-/** What the headers bring to show who it is: the bearer's first. */
+/** Returns the credentials in the headers, the bearer token first. */
 export function credentialsIn({
   authorization,
   'x-api-key': header,

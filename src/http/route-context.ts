@@ -6,7 +6,7 @@ import type { HeaderList, HttpRequest } from './listener/seam.ts';
 import type { Heartbeat } from './mcp/heartbeat.ts';
 import type { Elsewhere } from './nodes/elsewhere.ts';
 
-/** What GET /health and GET /stats report of the automation. */
+/** State of the automation in GET /health and GET /stats. */
 interface TriggersState {
   readonly figures: AutomationFigures;
   /** True if the store's disk is full: tools work, triggers do not. */

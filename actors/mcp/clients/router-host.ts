@@ -23,6 +23,6 @@ export interface RouterHost extends View, RoutingContext {
   readonly cluster: { readonly reach: { readonly states: HandedOutStates } | undefined } | undefined;
   /** Returns the server with this id. Throws UnknownServerError. */
   server(id: string): ManagedServer;
-  /** Releases what the servers hold for a client that has ended. */
+  /** Releases the resources of the servers for an ended client. */
   release(session: CallOwner & { readonly target: string | undefined }): void;
 }

@@ -9,7 +9,7 @@ import type { ManagedServer } from './managed-server.ts';
 import type { ServerRegistry } from './server-registry.ts';
 import type { SupervisedServer, SupervisedServers } from './supervised-servers.ts';
 
-/** Ids by what a reload did with them. */
+/** Ids of servers by the outcome of a reload. */
 export interface CatalogDifference {
   readonly added: string[];
   readonly changed: string[];
@@ -20,7 +20,7 @@ export interface CatalogDifference {
 export interface CatalogServersOptions {
   readonly registry: ServerRegistry;
   readonly supervised: SupervisedServers;
-  /** A server has left the catalog. What this returns is called once it has ended; there may be another of its id by then. */
+  /** Handles a server that has left the catalog. The returned function runs after its end, when a successor may have its id. */
   onLeft(server: ManagedServer): () => void;
 }
 
@@ -32,7 +32,7 @@ export class CatalogServers {
     this.#options = options;
   }
 
-  /** Touches only what differs. */
+  /** Applies the changes of the catalog; other servers stay untouched. */
   apply(catalog: Catalog): CatalogDifference {
     const { registry, supervised, onLeft } = this.#options;
     const difference: CatalogDifference = { added: [], changed: [], removed: [], unchanged: [] };

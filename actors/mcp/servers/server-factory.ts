@@ -1,5 +1,4 @@
-// Makes managed servers, and connects each with what it shares with all others: the state folder, the log, and the bounds
-// that hold for all servers together (A6).
+// Makes managed servers with their shared parts: the state folder, the log, and the bounds across all servers (A6).
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import { Budget } from '../../base/bounds/budget.ts';

@@ -1,5 +1,5 @@
-// The traffic of a managed server: its connections and the calls on them, the eras that it speaks, and what it sends by
-// itself. Each part receives the parts made before it; the events of the pool come back here, since a connection is opened
+// The traffic of a managed server: its connections and their calls, its eras, and its unsolicited messages.
+// Each part receives the parts made before it; the events of the pool come back here, since a connection is opened
 // only after the constructor.
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';

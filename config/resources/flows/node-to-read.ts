@@ -1,4 +1,4 @@
-// A node of a flow before its `config` is read, and what its reader needs.
+// A node of a flow before its `config` is read, with the context for its reader.
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';

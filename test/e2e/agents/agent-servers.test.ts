@@ -47,7 +47,7 @@ beforeAll(async () => {
   const catalog = { servers: catalogued === undefined ? {} : { catalogued } };
   const environment = process.env;
   gateway = new Gateway({ ...loaded, catalog, log: silentLog, version: '0', environment });
-  const front = new Front({ gateway, reload: () => Promise.reject(new Error('nobody reloads')) });
+  const front = new Front({ gateway, reload: () => Promise.reject(new Error('this test has no reload')) });
   await gateway.start([front]);
   url = `http://127.0.0.1:${front.address?.port}`;
   boxes = toolBoxesOf(gateway);

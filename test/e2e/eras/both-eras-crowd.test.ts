@@ -64,7 +64,7 @@ beforeAll(async () => {
   const loaded = await loadConfig(config, process.env);
   const log = { ...silentLog, error: (...fault: unknown[]) => faults.push(fault) };
   gateway = new Gateway({ ...loaded, log, version: '0', environment: process.env });
-  const reload = () => Promise.reject(new Error('nobody reloads'));
+  const reload = () => Promise.reject(new Error('this test has no reload'));
   const front = new Front({ gateway, reload });
   await gateway.start([front]);
   url = `http://127.0.0.1:${front.address?.port}`;

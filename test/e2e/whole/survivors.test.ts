@@ -1,6 +1,5 @@
-// What a call leaves behind for the rare collections of the whole heap. Next to nothing of it may outlive the young
-// generation: what does is collected late and at length, and was a quarter of the cost of a call (docs/internals.md, "Cost of
-// a call"). Counted in bytes, not by the clock: some 40 are right; an object with a spread in its middle leaves
+// Bytes of a call that survive the young generation. There must be almost none: survivors wait for a full collection, and
+// once were a quarter of the cost of a call (docs/internals.md, "Cost of a call"). Counted in bytes, not by the clock: some 40 are right; an object with a spread in its middle leaves
 // 100 to 160 each time, a Map that is filled and emptied 1500.
 
 import { readFileSync, rmSync } from 'node:fs';

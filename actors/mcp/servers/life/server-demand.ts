@@ -17,7 +17,7 @@ export interface ServerDemandOptions {
 
 export class ServerDemand {
   readonly #options: ServerDemandOptions;
-  /** Owner of the first connection where no call waits for it. */
+  /** Owner of the first connection if no call waits for it. */
   #owner: CallOwner | undefined;
   /** Learns the lists of the server on its first connection. */
   isToLearn = false;
@@ -26,7 +26,7 @@ export class ServerDemand {
     this.#options = options;
   }
 
-  /** Demands a start. Where no call waits, the first connection is `owner`'s. */
+  /** Demands a start. The first connection belongs to `owner` if no call waits. */
   start(owner?: CallOwner | undefined): void {
     const { entry, handle, life, wake } = this.#options;
     if (!entry.enabled) return;
