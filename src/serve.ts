@@ -18,6 +18,7 @@ const SAME_SIGNAL_MS = 300;
 
 /** Returns the exit code if the program could not start; undefined while it runs. */
 export async function serve(options: CliOptions): Promise<number | undefined> {
+  stopYoungGenerationGrowth();
   const { target, listen } = options;
   const warnings: Problem[] = [];
   let loaded: Loaded;
@@ -49,7 +50,6 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
     if (['fatal', 'silent'].includes(gateway.config.log_level)) complain(gateway.redactor.redact(text));
     return 1;
   }
-  stopYoungGenerationGrowth();
   await greet(program);
   gateway.life.whenFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');

@@ -1,4 +1,4 @@
-// Stops the growth of V8's young generation at the size that it has after the start, about 4 MB per half instead of 16 MB.
+// Stops the growth of V8's young generation at the size before the configuration is read: 2 MB per half instead of 16 MB.
 // Calls leave almost no survivors, so a larger young generation costs resident memory and longer pauses, and saves nothing.
 
 import { setFlagsFromString } from 'node:v8';
