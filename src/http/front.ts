@@ -215,12 +215,12 @@ export class Front implements Part {
       links: this.#links,
       operator: isOpen ? operator : holderOfKey,
       triggers: this.#triggers,
-      reload: () => this.#options.reload(),
+      apiRoute: (path) => this.#table.ofNode(path),
     });
     this.#inspector = inspector;
-    this.#inspect = (_, context) => {
+    this.#inspect = (routes, context) => {
       context.reply.limitBody(this.unproven);
-      return inspector.handle(context);
+      return inspector.handle(routes, context);
     };
   }
 

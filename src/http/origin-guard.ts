@@ -58,7 +58,7 @@ export class OriginGuard {
       );
       return false;
     }
-    context.corsHeaders = corsHeaders(origin);
+    context.extraHeaders = corsHeaders(origin);
     return true;
   }
 

@@ -10,7 +10,10 @@ import { ConfigError } from '../../config/reader/problem.ts';
 import { answerLogs } from './api/log-stream.ts';
 import { nodesAnswer } from './api/nodes-answer.ts';
 import { profileFigures } from './api/profile-figures.ts';
-import { serverDetails, serverRecord, serverStats } from './api/records.ts';
+import { viewIn } from './api/record-view.ts';
+import { serverDetails, serverRecord, serverStats } from './api/server-records.ts';
+import type { ServerList } from './api/server-shapes.ts';
+import type { Stats } from './api/stats-shapes.ts';
 import type { RouteAccess } from './identification.ts';
 import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
@@ -54,20 +57,30 @@ const plain = (act: (routes: RouteContext, context: ExchangeContext) => void): A
   };
 };
 
+/** The same for an action that may throw. */
+const trying = (act: (routes: RouteContext, context: ExchangeContext) => void): Action => {
+  return (routes, context) => () => {
+    try {
+      act(routes, context);
+    } catch (error) {
+      fail(routes, context, error);
+    }
+  };
+};
+
 /** What can be read: HEAD is GET without its body. */
 const read = (action: Action) => byMethod({ GET: action, HEAD: action });
 
 /** For one server, 404 when it is unknown; the body, if any, is waited for and ignored. */
 const onServer = (
-  act: (routes: RouteContext, context: ExchangeContext, server: ManagedServer) => Promise<void> | void,
+  act: (routes: RouteContext, context: ExchangeContext, server: ManagedServer) => Promise<void>,
 ): Action => {
   return (routes, context, id) => {
     if (id === undefined) return undefined;
     const server = found(routes, context, failPlain, () => routes.mcp.servers.require(id));
     if (server === null) return undefined;
     return () => {
-      const done = Promise.resolve(act(routes, context, server));
-      done.catch((error: unknown) => fail(routes, context, error));
+      act(routes, context, server).catch((error: unknown) => fail(routes, context, error));
     };
   };
 };
@@ -124,23 +137,16 @@ export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
     '/health': { gate: 'health', access: 'read', methods: read(plain(health)) },
     '/servers': {
       methods: read(
-        plain((routes, context) => {
-          const servers = routes.mcp.servers.all().map((server) => recordOf(routes, server));
-          context.json(200, { servers });
+        trying((routes, context) => {
+          const text = textIn(routes, context);
+          const servers = routes.mcp.servers.all().map((server) => serverRecord(server, text));
+          context.json(200, { servers } satisfies ServerList);
         }),
       ),
     },
     '/nodes': { methods: read(plain((routes, context) => context.json(200, nodesAnswer(routes.node)))) },
     '/stats': { methods: read(plain(stats)) },
-    '/logs': {
-      methods: read((routes, context) => () => {
-        try {
-          answerLogs(routes, context);
-        } catch (error) {
-          fail(routes, context, error);
-        }
-      }),
-    },
+    '/logs': { methods: read(trying(answerLogs)) },
     '/mcp': mcpRoute,
     '/rpc': {
       access: 'client',
@@ -154,11 +160,8 @@ export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
 );
 
 const serverMethods = read(
-  onServer((routes, context, server) =>
-    context.json(
-      200,
-      serverDetails(server, (text) => routes.redactor.redact(text)),
-    ),
+  onServer(async (routes, context, server) =>
+    context.json(200, serverDetails(server, textIn(routes, context))),
   ),
 );
 const startMethods = byMethod({
@@ -167,14 +170,16 @@ const startMethods = byMethod({
       context.refuseWhileDraining();
       return;
     }
+    const text = textIn(routes, context);
     await server.start();
-    context.json(200, recordOf(routes, server));
+    context.json(200, serverRecord(server, text));
   }),
 });
 const stopMethods = byMethod({
   POST: onServer(async (routes, context, server) => {
+    const text = textIn(routes, context);
     await server.stop();
-    context.json(200, recordOf(routes, server));
+    context.json(200, serverRecord(server, text));
   }),
 });
 
@@ -234,8 +239,16 @@ function found<T>(
   }
 }
 
-function recordOf({ redactor }: RouteContext, server: ManagedServer) {
-  return serverRecord(server, (text) => redactor.redact(text));
+/** Of an error or a line of a server in the brief view. */
+const MAX_TEXT = 2_000;
+
+/** Returns what the view of a request makes of texts of servers. Throws InvalidQueryError for an unknown view. */
+function textIn(
+  { redactor }: RouteContext,
+  { request, isFromInspector }: ExchangeContext,
+): (text: string) => string {
+  const isBrief = viewIn(request.query).isBrief || isFromInspector;
+  return (text) => (isBrief ? redactor.excerpt(text, MAX_TEXT) : redactor.redact(text));
 }
 
 function health({ life, version, triggers, proofFor }: RouteContext, context: ExchangeContext): void {
@@ -256,7 +269,7 @@ const STORE_MS = 1_000;
 function stats(routes: RouteContext, context: ExchangeContext): void {
   const { mcp, life, node, triggers } = routes;
   const { router, sessions } = mcp.clients;
-  const own = {
+  const own: Stats = {
     ...(node.cluster === undefined ? {} : { node: node.name }),
     uptime_seconds: life.startTime.ageSeconds,
     requests: { ...router.counts },

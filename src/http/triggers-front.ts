@@ -13,7 +13,7 @@ import { type Action, byMethod, fail, type Route } from './routes.ts';
 import type { Webhooks } from './webhooks.ts';
 
 export interface TriggersFrontOptions {
-  readonly gateway: Pick<Gateway, 'log' | 'redactor' | 'life' | 'store'>;
+  readonly gateway: Pick<Gateway, 'log' | 'redactor' | 'life' | 'store' | 'mcp'>;
   readonly automation: RunningAutomation;
   readonly webhooks: Webhooks;
   /** Keeps streams alive. */
@@ -42,8 +42,9 @@ export class TriggersFront {
     if (found === undefined) return undefined;
     const { heartbeat, gateway } = this.#options;
     const action: Action = (_, context) => {
-      const { operator, runs, approvals } = this.automation;
-      const host = { operator, runs, approvals, heartbeat, isDraining: gateway.life.isEnding };
+      const { operator, runs, approvals, feed } = this.automation;
+      const { mcp, redactor, life } = gateway;
+      const host = { operator, runs, approvals, feed, mcp, redactor, heartbeat, isDraining: life.isEnding };
       return answerAutomation(host, found, context, (error) => fail(gateway, context, error));
     };
     const { method } = found.route;

@@ -12,6 +12,12 @@ const CODE_BYTES = 24;
 const MAX_OPEN = 32;
 const PATH = '/inspector/enter/';
 
+/** POST /inspector/links. */
+export interface EntryLink {
+  readonly path: string;
+  readonly expires_in_seconds: number;
+}
+
 export class EntryLinks {
   readonly #now: () => number;
   /** Expiry by the digest of the code. */

@@ -7,47 +7,45 @@
 //   GET  /inspector/feed                server-sent events: tree, frame, numbers
 //   GET  /inspector/stately             the same events for other tools, with inspector.stately only
 //   GET  /inspector/machines            the machines' states and transitions, for the charts
-//   GET  /inspector/servers/ID          one server, with its last lines on stderr
 //   GET  /inspector/servers/ID/tools    its tools, …/tools/NAME one of them; POST …/tools/NAME/call calls it, with inspector.commands only
 //   GET  /inspector/connect             what the page has to know to say how clients connect
 //   GET  /inspector/sessions            a piece of the list of sessions; /inspector/sessions/N one of them
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
-//   GET  /inspector/dead-deliveries     the last events that were given up, without what came in them
-//   GET  /inspector/waiting-deliveries  the last that are parked, with what they wait for
-//   GET  /inspector/runs, /deliveries, /approvals, /agents   all of these; /inspector/runs/ID one run, and …/feed tells of it as it
-//        goes on; /inspector/deliveries/ID one delivery, /inspector/flows/NAME one flow
-//   POST /inspector/servers/ID/start, …/stop, /inspector/triggers/NAME/pause, …/resume, /inspector/runs/ID/cancel, …/retry,
-//        /inspector/deliveries/ID/replay, …/discard, /inspector/approvals/ID/approve, …/deny, and /inspector/reload, with inspector.commands only
+//   GET  /inspector/runs/ID/feed        one run as it goes on
+//   GET  /inspector/api/PATH            the records of the HTTP API, in the brief view (IN3)
+//   POST /inspector/api/PATH            what the HTTP API does by POST about one of them, and admin/reload, with inspector.commands only
 //
 // IN1  if a key is required, requests without it receive only the key form and its assets.
-// Requests other than reads require the operator (IA4).
+//      Requests other than reads require the operator (IA4).
+// IN3  the page reads the API here: its cookie is good for the inspector alone (IA1). What it gets is listed below, and is brief (RV1).
 
-import type { Redactor } from '../../actors/base/errors/redact.ts';
 import { deadLettersOf } from '../../actors/base/supervision/dead-letters.ts';
 import type { RootRef } from '../../actors/base/supervision/part.ts';
 import type { Principal } from '../../actors/identity/principal.ts';
-import type { Delivery, DeliveryState } from '../../actors/store/delivery.ts';
-import { serverDetails } from '../http/api/records.ts';
 import { OPERATOR_PROOF } from '../http/identification.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
-import type { ServedGateway } from '../http/route-context.ts';
+import type { RouteContext, ServedGateway } from '../http/route-context.ts';
+import type { Route } from '../http/routes.ts';
 import type { TriggersFront } from '../http/triggers-front.ts';
 import { FORM_PATH, type InspectorAccess } from './access.ts';
 import { NOTHING_THERE, securityHeaders, streamHeaders } from './answer-headers.ts';
 import { connectFacts } from './connect-desk.ts';
-import { ENTRY_SECONDS, EntryLinks } from './entry-links.ts';
+import { ENTRY_SECONDS, type EntryLink, EntryLinks } from './entry-links.ts';
 import { ActorNames } from './feed/actor-names.ts';
-import { deadDelivery, waitingDelivery } from './feed/trigger-numbers.ts';
 import { Watchers } from './feed/watchers.ts';
 import { KeyForm } from './key-form.ts';
-import { OperatorCommands } from './operator-commands.ts';
 import { PageFiles } from './page-files.ts';
-import { RunRoutes } from './runs/run-routes.ts';
+import { decodedSegment } from './path-segment.ts';
+import { RunStreams } from './runs/run-streams.ts';
 import { MAX_COUNT, readQuery, sessionList, sessionPlace, wholeNumber } from './session-list.ts';
 import { ToolRoutes } from './tools/tool-routes.ts';
 
-const MAX_DELIVERIES = 50;
+const API = '/inspector/api';
+/** Lists of records, and single ones. */
+const READ = /^\/(?:servers|triggers|agents|fleets|flows|runs|deliveries|approvals)(?:\/[^/]+)?$/;
+const ACT =
+  /^\/(?:admin\/reload|[a-z]+\/[^/]+\/(?:start|stop|pause|resume|cancel|retry|replay|discard|approve|deny))$/;
 
 const NOT_THE_OPERATOR = `only watching is open to everyone here; open the link from the command inspector, or ${OPERATOR_PROOF}`;
 
@@ -67,8 +65,8 @@ export interface InspectorOptions {
   readonly operator: Principal;
   /** Where there are triggers. */
   readonly triggers: Pick<TriggersFront, 'automation' | 'figures'> | undefined;
-  /** Reads the catalog again and applies it; throws ConfigError. */
-  reload(): Promise<unknown>;
+  /** Returns the row of the API for a path. */
+  apiRoute(path: string): Route;
 }
 
 export class Inspector {
@@ -77,36 +75,30 @@ export class Inspector {
   readonly #access: InspectorAccess;
   readonly #links: EntryLinks;
   readonly #operator: Principal;
-  readonly #automation: TriggersFront['automation'] | undefined;
+  readonly #apiRoute: InspectorOptions['apiRoute'];
   readonly #names: ActorNames;
   readonly #files = new PageFiles();
   readonly #keyForm: KeyForm;
   readonly #watchers: Watchers;
-  readonly #runs: RunRoutes;
+  readonly #runs: RunStreams;
   readonly #tools: ToolRoutes;
-  readonly #commands: OperatorCommands;
 
-  constructor({ gateway, root, access, links, operator, triggers, reload }: InspectorOptions) {
+  constructor({ gateway, root, access, links, operator, triggers, apiRoute }: InspectorOptions) {
     this.#gateway = gateway;
     this.#root = root;
     this.#access = access;
     this.#links = links;
     this.#operator = operator;
     this.#keyForm = new KeyForm(access, this.#files);
-    this.#automation = triggers?.automation;
+    this.#apiRoute = apiRoute;
     this.#names = new ActorNames(gateway.redactor);
     this.#watchers = new Watchers(gateway, root, triggers?.figures);
-    this.#runs = new RunRoutes(gateway, triggers?.automation);
+    this.#runs = new RunStreams(gateway, triggers?.automation);
     this.#tools = new ToolRoutes(gateway);
-    const automation = triggers?.automation;
-    const { config, redactor, life, mcp } = gateway;
-    this.#commands = new OperatorCommands({
-      ...{ config, redactor, life, servers: mcp.servers, runs: this.#runs, automation, reload },
-    });
   }
 
   /** Answers a request for a path under /inspector; Host and Origin have been checked. */
-  handle(context: ExchangeContext): BodyHandler | undefined {
+  handle(routes: RouteContext, context: ExchangeContext): BodyHandler | undefined {
     const { method, path } = context.request;
     const [, , head = '', ...rest] = path.split('/');
     const isRead = method === 'GET' || method === 'HEAD';
@@ -147,23 +139,15 @@ export class Inspector {
     else if (isRead && path === '/inspector/machines') void this.#machines(context);
     else if (isRead && path === '/inspector/dead-letters')
       context.json(200, { recent: this.#deadLetters() }, securityHeaders);
-    else if (isRead && path === '/inspector/dead-deliveries')
-      void this.#deliveries(context, 'dead', deadDelivery);
-    else if (isRead && path === '/inspector/waiting-deliveries')
-      void this.#deliveries(context, 'waiting', waitingDelivery);
     else if (isRead && head === 'sessions' && rest.length <= 1) void this.#sessions(context, rest[0]);
     else if (isRead && path === '/inspector/connect')
       context.json(200, connectFacts(this.#gateway.config, this.#gateway.mcp), securityHeaders);
     else if (this.#tools.has([head, ...rest])) return this.#tools.handle(context, [head, ...rest]);
-    else if (isRead && head === 'servers' && rest.length === 1) this.#server(context, rest[0] ?? '');
-    else if (isRead && this.#runs.has(head)) return this.#runs.get(context, [head, ...rest]);
+    else if (method === 'GET' && head === 'runs' && rest.length === 2 && rest[1] === 'feed')
+      return () => void this.#runs.open(context, decodedSegment(rest[0]));
+    else if (head === 'api') return this.#api(routes, context, isRead);
     else if (method === 'POST' && path === '/inspector/links')
-      context.json(200, { path: this.#links.create(), expires_in_seconds: ENTRY_SECONDS }, securityHeaders);
-    else if (method === 'POST')
-      return (_, body) => {
-        if (typeof body !== 'string') void this.#commands.run(context, [head, ...rest], body);
-        else context.refuseBody(body, this.#gateway.config.limits.body_bytes);
-      };
+      context.json(200, this.#newLink(), securityHeaders);
     else context.error(404, NOTHING_THERE);
     return undefined;
   }
@@ -171,6 +155,10 @@ export class Inspector {
   /** Ends every feed; their viewers come back to the next gateway. */
   close(): void {
     this.#watchers.close();
+  }
+
+  #newLink(): EntryLink {
+    return { path: this.#links.create(), expires_in_seconds: ENTRY_SECONDS };
   }
 
   /** Redirects to the page, with the operator's cookie if the link was open. */
@@ -192,27 +180,35 @@ export class Inspector {
     }
   }
 
+  /** Answers a request of the page to the API (IN3). */
+  #api(routes: RouteContext, context: ExchangeContext, isRead: boolean): BodyHandler | undefined {
+    const { config, life } = this.#gateway;
+    const path = context.request.path.slice(API.length);
+    const route = this.#apiRoute(path);
+    const { methods } = route;
+    const action = typeof methods === 'function' ? methods : methods.get(context.request.method);
+    if (!isRead && !config.inspector.commands)
+      context.error(403, 'set inspector.commands: true in the gateway file to act from here');
+    else if (!isRead && life.isEnding) context.refuseWhileDraining();
+    else if (action === undefined || !(isRead ? READ : ACT).test(path)) context.error(404, NOTHING_THERE);
+    else {
+      context.isFromInspector = true;
+      context.extraHeaders = [...context.extraHeaders, ...securityHeaders];
+      const handle = action(routes, context, route.id);
+      if (isRead || handle === undefined) return handle;
+      return (request, body, reply) => {
+        if (typeof body === 'string') context.refuseBody(body, config.limits.body_bytes);
+        else handle(request, body, reply);
+      };
+    }
+    return undefined;
+  }
+
   #deadLetters() {
     return deadLettersOf(this.#root.system).recent.map(({ type, target }) => ({
       type: this.#names.eventOf(type),
       target: this.#names.nameOf(target),
     }));
-  }
-
-  /** The newest first; the page gives up waiting by itself. */
-  async #deliveries(
-    context: ExchangeContext,
-    state: DeliveryState,
-    shown: (delivery: Delivery, redactor: Redactor) => object,
-  ): Promise<void> {
-    const { redactor } = this.#gateway;
-    try {
-      const found = await this.#automation?.operator.deliveries({ states: [state], limit: MAX_DELIVERIES });
-      const recent = (found ?? []).map((delivery) => shown(delivery, redactor));
-      context.json(200, { recent }, securityHeaders);
-    } catch (error) {
-      context.fail(error, (text) => redactor.redact(text));
-    }
   }
 
   /** Loaded when a page asks for them: among them are those of triggers, which a gateway may be without. */
@@ -223,16 +219,6 @@ export class Inspector {
     } catch (error) {
       context.fail(error, (text) => this.#gateway.redactor.redact(text));
     }
-  }
-
-  #server(context: ExchangeContext, segment: string): void {
-    const server = this.#gateway.mcp.servers.get(segment);
-    if (server === undefined) {
-      context.error(404, `there is no server ${JSON.stringify(segment.slice(0, 64))}`);
-      return;
-    }
-    const redact = (text: string) => this.#gateway.redactor.redact(text);
-    context.json(200, serverDetails(server, redact), securityHeaders);
   }
 
   async #sessions(context: ExchangeContext, segment: string | undefined): Promise<void> {

@@ -3,24 +3,30 @@
 
 import type { NodeType } from '../../../config/resources/flows/flow.ts';
 import { nodeTypeMeant } from '../../../config/resources/flows/node-aliases.ts';
-import {
-  type FlowGraph,
-  type GraphNode,
-  type JoinStrategy,
-  wiringOf,
-} from '../../../machines/flow-run/graph.ts';
+import { type FlowGraph, type JoinStrategy, wiringOf } from '../../../machines/flow-run/graph.ts';
 import { nodePath } from '../../../machines/flow-run/node-path.ts';
 
 export interface DefinedNode {
   readonly id: string;
   /** As written, where it is none that is known. */
   readonly type: NodeType | (string & {});
+  readonly description: string | undefined;
+  readonly join: JoinStrategy;
+  /** The node that goes on where this one fails. */
+  readonly onError: string | undefined;
   /** Of a loop. */
-  readonly inside: readonly DefinedNode[];
+  readonly inside: DefinedGraph | undefined;
 }
 
 export interface DefinedGraph {
   readonly nodes: readonly DefinedNode[];
+  /** In the order of the file. */
+  readonly connections: readonly {
+    readonly from: string;
+    readonly to: string;
+    /** As written. */
+    readonly when: string | undefined;
+  }[];
   readonly graph: FlowGraph;
 }
 
@@ -53,36 +59,33 @@ export function takenIn({ graph }: DefinedGraph, path: string, places: unknown):
 
 function graphIn(body: unknown): DefinedGraph {
   const read = listOf(membersOf(body).nodes).flatMap(nodeIn);
-  const ids = new Set(read.map(({ node }) => node.id));
-  const connections = listOf(membersOf(body).connections).flatMap((each) => {
-    const { from, to } = membersOf(each);
-    return ids.has(String(from)) && ids.has(String(to)) ? [{ from: String(from), to: String(to) }] : [];
-  });
-  const nodes = read.map(({ graphNode }) =>
-    graphNode.onError === undefined || ids.has(graphNode.onError)
-      ? graphNode
-      : { ...graphNode, onError: undefined },
+  const ids = new Set(read.map(({ id }) => id));
+  const nodes = read.map((node) =>
+    node.onError === undefined || ids.has(node.onError) ? node : { ...node, onError: undefined },
   );
-  return { nodes: read.map(({ node }) => node), graph: { nodes, connections } };
+  const connections = listOf(membersOf(body).connections).flatMap((each) => {
+    const { from, to, when } = membersOf(each);
+    if (!ids.has(String(from)) || !ids.has(String(to))) return [];
+    return [{ from: String(from), to: String(to), when: when == null ? undefined : String(when) }];
+  });
+  const graphNodes = nodes.map(({ id, join, onError, inside }) => {
+    return { id, join, onError, inside: inside?.graph };
+  });
+  return { nodes, connections, graph: { nodes: graphNodes, connections } };
 }
 
-function nodeIn(written: unknown): readonly { readonly node: DefinedNode; readonly graphNode: GraphNode }[] {
-  const { id, type: word, on_error, config } = membersOf(written);
+function nodeIn(written: unknown): readonly DefinedNode[] {
+  const { id, type: word, description, on_error, config } = membersOf(written);
   if (typeof id !== 'string') return [];
   const meant = nodeTypeMeant(String(word));
   const type = 'type' in meant ? meant.type : String(word);
   const { strategy } = membersOf(config);
-  const join: JoinStrategy =
-    type === 'Join' && (strategy === 'any' || strategy === 'majority') ? strategy : 'all';
-  const onError = typeof on_error === 'string' ? on_error : undefined;
-  const inner = type === 'Loop' ? graphIn(config) : undefined;
-  return [
-    {
-      node: { id, type, inside: inner?.nodes ?? [] },
-      graphNode: { id, join, onError, inside: inner?.graph },
-    },
-  ];
+  const join = type === 'Join' && (strategy === 'any' || strategy === 'majority') ? strategy : 'all';
+  const inside = type === 'Loop' ? graphIn(config) : undefined;
+  return [{ id, type, description: textOf(description), join, onError: textOf(on_error), inside }];
 }
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
 const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : {};

@@ -1,46 +1,65 @@
-// What the run of a flow or of a fleet consists of, as far as its journal has told: its nodes, or its members.
+// What the run of a flow or of a fleet consists of, as far as its journal has told: the nodes of the flow, and the members of
+// the fleet, or of the fleets that nodes ask.
 
 import type { Step } from '../../store/run.ts';
-import { definitionIn, plainRow } from './plain-rows.ts';
-import { fleetIn, type RunMember, RunMembers } from './run-members.ts';
+import { definedFleet } from './defined-fleet.ts';
+import { definitionIn, type PlainRow, plainRow } from './plain-rows.ts';
+import { type RunMember, RunMembers } from './run-members.ts';
 import { type RunNode, RunNodes } from './run-nodes.ts';
 import type { Excerpt } from './shown-step.ts';
 
 export interface RunParts {
   /** Of a flow. */
   readonly nodes?: readonly RunNode[];
-  /** Of a fleet. */
+  /** Of a fleet, or of the fleets in a flow. */
   readonly members?: readonly RunMember[];
 }
 
 export class PartsOfRun {
   readonly #excerpt: Excerpt;
+  readonly #shownChars: number | undefined;
   #nodes: RunNodes | undefined;
   #members: RunMembers | undefined;
 
-  constructor(excerpt: Excerpt) {
+  /** `shownChars`: of each text of a node or member, in UTF-16 units. */
+  constructor(excerpt: Excerpt, shownChars?: number) {
     this.#excerpt = excerpt;
+    this.#shownChars = shownChars;
   }
 
-  /** All rows of the journal, in order. */
+  /** Takes all rows of the journal, in order. */
   add(step: Pick<Step, 'at' | 'text'>): void {
-    if (this.#nodes === undefined && this.#members === undefined) this.#begin(step.text);
-    this.#nodes?.add(step);
+    if (this.#members === undefined) this.#begin(step.text);
     const row = plainRow(step.text);
-    if (typeof row.in === 'string') this.#members?.add(row.in, row, step.at);
+    if (typeof row.in !== 'string') return;
+    this.#nodes?.add(step);
+    this.#members?.add(row.in, row, step.at);
+    if (this.#nodes !== undefined) this.#followFleets(row.in, row);
   }
 
-  /** Empty before the row that a flow or a fleet begins with. */
+  /** Returns nothing before the row that a flow or a fleet begins with. */
   list(isOver: boolean): RunParts {
-    if (this.#nodes !== undefined) return { nodes: this.#nodes.list(isOver) };
-    return this.#members === undefined ? {} : { members: this.#members.list(() => isOver) };
+    if (this.#members === undefined) return {};
+    if (this.#nodes === undefined) return { members: this.#members.list(() => isOver) };
+    const nodes = this.#nodes.list(isOver);
+    const ended = new Set(nodes.flatMap(({ path, endedAt }) => (endedAt === undefined ? [] : [path])));
+    const members = this.#members.list((path) => isOver || ended.has(askingNode(path)));
+    return members.length === 0 ? { nodes } : { nodes, members };
   }
 
   #begin(text: string): void {
     const { kind, definition = '' } = definitionIn(text) ?? {};
-    if (kind === 'flow') this.#nodes = new RunNodes(definition, this.#excerpt);
-    if (kind !== 'fleet') return;
-    this.#members = new RunMembers(this.#excerpt);
-    this.#members.begin('', fleetIn(definition));
+    if (kind === undefined) return;
+    this.#members = new RunMembers(this.#excerpt, this.#shownChars);
+    if (kind === 'flow') this.#nodes = new RunNodes(definition, this.#excerpt, this.#shownChars);
+    else this.#members.begin('', definedFleet(definition));
+  }
+
+  #followFleets(path: string, { kind, definition }: PlainRow): void {
+    if (kind === 'turn') this.#members?.forgetTurns(path);
+    if (kind === 'fleet' && typeof definition === 'string')
+      this.#members?.begin(`${path}/`, definedFleet(definition));
   }
 }
+
+const askingNode = (member: string): string => member.slice(0, Math.max(0, member.lastIndexOf('/')));

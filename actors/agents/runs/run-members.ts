@@ -3,7 +3,9 @@
 //
 // Texts are redacted and cut before they are kept, and at most MAX_MEMBERS members are kept per run.
 
-import { type PlainRow, plainRow } from './plain-rows.ts';
+import type { DefinedFleet } from './defined-fleet.ts';
+import type { PlainRow } from './plain-rows.ts';
+import type { MemberState } from './run-state.ts';
 import type { Excerpt } from './shown-step.ts';
 
 /** Of the answer of one member, in UTF-16 units. */
@@ -11,8 +13,6 @@ const SHOWN_ANSWER = 500;
 const MAX_VOTE = 200;
 /** A fleet in a loop adds its members in each turn. */
 const MAX_MEMBERS = 2_000;
-
-export type MemberState = 'idle' | 'working' | 'waiting' | 'done' | 'failed' | 'dropped';
 
 export interface RunMember {
   /** `security`; of a fleet that a node asks, `review/security`. */
@@ -30,12 +30,6 @@ export interface RunMember {
   readonly output: string | undefined;
   /** JSON text of its vote, without secrets. */
   readonly vote: string | undefined;
-}
-
-/** A fleet that has begun. */
-interface BegunFleet {
-  readonly members: readonly { readonly name: string }[];
-  readonly vote?: { readonly field: string } | null;
 }
 
 const states: Readonly<Record<string, MemberState>> = {
@@ -59,7 +53,7 @@ export class RunMembers {
   }
 
   /** `prefix` precedes the names of its members in the paths of rows. */
-  begin(prefix: string, { vote, members }: BegunFleet): void {
+  begin(prefix: string, { vote, members }: Pick<DefinedFleet, 'vote' | 'members'>): void {
     this.#fields.set(prefix, vote?.field);
     for (const { name } of members) {
       if (this.#members.size >= MAX_MEMBERS) return;
@@ -137,15 +131,3 @@ const idle = (path: string, name: string): RunMember => ({
   ...{ path, name, state: 'idle', why: undefined, output: undefined, vote: undefined },
   ...{ startedAt: undefined, endedAt: undefined, tookMs: undefined },
 });
-
-/** Returns the members of a fleet's definition: `agents`, or `members` as other programs call them. */
-export function fleetIn(definition: string): BegunFleet {
-  const { agents, members = agents } = plainRow(definition);
-  if (!Array.isArray(members)) return { members: [] };
-  return {
-    members: members.flatMap((each: unknown) => {
-      const { name } = typeof each === 'object' && each !== null ? (each as PlainRow) : {};
-      return typeof name === 'string' ? [{ name }] : [];
-    }),
-  };
-}

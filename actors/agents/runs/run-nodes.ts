@@ -3,6 +3,7 @@
 //
 // RND1  of a loop the turn is shown that runs, or ran last: also when the loop is over.
 // RND2  of a run that is over no node works or waits: it was dropped.
+// RND3  texts are redacted and cut before they are kept. Of a row that is not about a node no more is kept than its kind: parts write many.
 
 import { FlowState } from '../../../machines/flow-run/flow-state.ts';
 import type { NodeState } from '../../../machines/flow-run/graph-state.ts';
@@ -15,7 +16,7 @@ import { type PlainRow, plainRow } from './plain-rows.ts';
 import type { Excerpt } from './shown-step.ts';
 
 /** Of the output of one node, in UTF-16 units. */
-export const SHOWN_OUTPUT = 500;
+const SHOWN_OUTPUT = 500;
 
 export interface RunNode {
   /** As rows name it: `check`, `poll#3/check`. */
@@ -40,13 +41,19 @@ export interface RunNode {
   readonly endedAt: number | undefined;
   /** Waits included. */
   readonly tookMs: number | undefined;
-  /** The beginning of what it has given, without secrets: text, or else JSON. */
+  /** The beginning of what an agent or a fleet was asked, or of the list of a loop, without secrets: text, or else JSON. */
+  readonly input: string | undefined;
+  /** The same of what it has given. */
   readonly output: string | undefined;
+  /** Id of the approval of a node of type Approval. */
+  readonly approval: string | undefined;
   /** Nodes to which its connections that were taken lead. */
   readonly taken: readonly string[] | undefined;
 }
 
 interface Noted {
+  input?: string | undefined;
+  approval?: string | undefined;
   startedAt?: number | undefined;
   endedAt?: number | undefined;
   output?: string | undefined;
@@ -65,8 +72,12 @@ interface ToldRow extends PlainRow {
   readonly at: number;
 }
 
+const NO_GRAPH: DefinedGraph = { nodes: [], connections: [], graph: { nodes: [], connections: [] } };
 const UNTOUCHED: Kept = { state: 'idle', attempts: 0, why: undefined };
 const ends: ReadonlySet<unknown> = new Set(['left', 'failed']);
+/** Rows with more to say of a node than that it is at work. */
+const flowKinds: ReadonlySet<unknown> = new Set('again waits parked turn left failed retried'.split(' '));
+const MAX_ID = 100;
 
 /** All rows of the journal of a flow, in order. `definition` is the member of its row `flow`. */
 export function runNodes(
@@ -85,6 +96,7 @@ export class RunNodes {
   readonly #defined: DefinedGraph;
   #state: FlowState;
   readonly #excerpt: Excerpt;
+  readonly #shownChars: number;
   /** All of them: a failure may be taken back later. */
   readonly #rows: ToldRow[] = [];
   readonly #noted = new Map<string, Noted>();
@@ -93,21 +105,36 @@ export class RunNodes {
   /** The last of each loop, by its path. */
   readonly #turns = new Map<string, number>();
 
-  constructor(definition: string, excerpt: Excerpt) {
-    this.#defined = definedGraph(definition) ?? { nodes: [], graph: { nodes: [], connections: [] } };
+  constructor(definition: string, excerpt: Excerpt, shownChars = SHOWN_OUTPUT) {
+    this.#defined = definedGraph(definition) ?? NO_GRAPH;
     this.#state = new FlowState(this.#defined.graph);
     this.#excerpt = excerpt;
+    this.#shownChars = shownChars;
   }
 
   add({ at, text }: Pick<Step, 'at' | 'text'>): void {
     const row = plainRow(text);
     if (typeof row.in !== 'string') return;
-    // What was given is not needed whole any more.
-    const output = row.kind === 'left' ? this.#output(row.output) : undefined;
-    const told = { ...row, in: row.in, output, at };
+    const told = this.#shortened(row, row.in, at);
     this.#rows.push(told);
     if (row.kind === 'retried') this.#beginAgain();
     else this.#take(told);
+  }
+
+  #shortened(row: PlainRow, path: string, at: number): ToldRow {
+    const { kind } = row;
+    if (kind === 'left') return { ...row, in: path, at, output: this.#text(row.output) };
+    if (flowKinds.has(kind)) return { ...row, in: path, at };
+    if (nodePath(path) === undefined) return { in: path, kind, at };
+    return { in: path, kind, at, input: this.#inputIn(row), approval: approvalIn(row) };
+  }
+
+  #inputIn({ kind, items, messages, input }: PlainRow): string | undefined {
+    if (kind === 'entered' && Array.isArray(items)) return this.#text(items);
+    if (kind === 'fleet' && typeof input === 'string') return this.#text(input);
+    const last: unknown = kind === 'begun' && Array.isArray(messages) ? messages.at(-1) : undefined;
+    const { text } = typeof last === 'object' && last !== null ? (last as PlainRow) : {};
+    return typeof text === 'string' ? this.#text(text) : undefined;
   }
 
   /** Failures were taken back: what has come of them did not come. */
@@ -133,18 +160,19 @@ export class RunNodes {
   *#listed(nodes: readonly DefinedNode[], prefix: string, place: string, isOver: boolean): Iterable<RunNode> {
     for (const { id, type, inside } of nodes) {
       const path = prefix + id;
-      const turn = inside.length === 0 ? undefined : this.#turns.get(path);
+      const turn = inside === undefined ? undefined : this.#turns.get(path);
       const shown = this.#shown(path, isOver);
-      yield { path, place: place + id, id, type, turn, ...shown };
+      const approval = type === 'Approval' ? shown.approval : undefined;
+      yield { path, place: place + id, id, type, turn, ...shown, approval };
       const isInner = isOver || !['working', 'waiting'].includes(shown.state);
-      if (inside.length > 0)
-        yield* this.#listed(inside, pathInTurn(path, turn ?? 1, ''), `${place}${id}/`, isInner);
+      if (inside !== undefined)
+        yield* this.#listed(inside.nodes, pathInTurn(path, turn ?? 1, ''), `${place}${id}/`, isInner);
     }
   }
 
   #shown(path: string, isOver: boolean): Omit<RunNode, 'path' | 'place' | 'id' | 'type' | 'turn'> {
     const noted = this.#noted.get(path) ?? {};
-    const { startedAt, output, taken, waits } = noted;
+    const { input, approval, startedAt, output, taken, waits } = noted;
     const { state: reached, attempts, why } = this.#reached(path) ?? UNTOUCHED;
     const isAtWork = reached === 'working' || reached === 'waiting';
     const state = !isAtWork ? reached : isOver ? 'dropped' : waits === undefined ? reached : 'waiting';
@@ -152,9 +180,9 @@ export class RunNodes {
     const end = state === 'done' || state === 'failed' ? noted.endedAt : undefined;
     const tookMs = startedAt === undefined || end === undefined ? undefined : end - startedAt;
     return {
-      ...{ state, attempts, until, isForPeople, startedAt, endedAt: end, tookMs },
+      ...{ state, attempts, until, isForPeople, startedAt, endedAt: end, tookMs, input, approval },
       ...(state === 'done' ? { output, taken } : { output: undefined, taken: undefined }),
-      why: why && this.#excerpt(why, SHOWN_OUTPUT),
+      why: why && this.#excerpt(why, this.#shownChars),
     };
   }
 
@@ -167,7 +195,9 @@ export class RunNodes {
 
   #note(row: ToldRow): void {
     const { in: path, at } = row;
-    const noted = this.#noted.get(path) ?? {};
+    const before = this.#noted.get(path);
+    const { input = before?.input, approval = before?.approval } = row as Noted;
+    const noted = { ...before, input, approval };
     switch (row.kind) {
       case 'entered':
         this.#noted.set(path, {
@@ -191,7 +221,7 @@ export class RunNodes {
       case 'left':
       case 'failed':
         this.#noted.set(path, {
-          ...{ startedAt: noted.startedAt, endedAt: at },
+          ...{ input, approval, startedAt: noted.startedAt, endedAt: at },
           ...(row.kind === 'left'
             ? { output: row.output as string | undefined, taken: takenIn(this.#defined, path, row.taken) }
             : {}),
@@ -199,7 +229,8 @@ export class RunNodes {
         return;
       default:
         // Whatever else a part writes: it is at work again.
-        if (noted.waits !== undefined) this.#noted.set(path, { ...noted, waits: undefined });
+        if ((before?.waits ?? input ?? approval) !== undefined)
+          this.#noted.set(path, { ...noted, waits: undefined });
     }
   }
 
@@ -210,9 +241,9 @@ export class RunNodes {
     this.#turns.set(loop, n);
   }
 
-  #output(output: unknown): string | undefined {
-    if (output === undefined || output === null) return undefined;
-    return this.#excerpt(typeof output === 'string' ? output : JSON.stringify(output), SHOWN_OUTPUT);
+  #text(value: unknown): string | undefined {
+    if (value === undefined || value === null) return undefined;
+    return this.#excerpt(typeof value === 'string' ? value : JSON.stringify(value), this.#shownChars);
   }
 
   /** Before a row by which the state may forget them. */
@@ -231,9 +262,12 @@ export class RunNodes {
     const parsed = nodePath(loop);
     let nodes = this.#defined.nodes;
     for (const id of [...(parsed?.turns.map((turn) => turn.loop) ?? []), parsed?.id])
-      nodes = nodes.find((each) => each.id === id)?.inside ?? [];
+      nodes = nodes.find((each) => each.id === id)?.inside?.nodes ?? [];
     return nodes;
   }
 }
 
 const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+const approvalIn = ({ kind, kept }: PlainRow): string | undefined =>
+  kind === 'kept' && typeof kept === 'string' && kept.length <= MAX_ID ? kept : undefined;

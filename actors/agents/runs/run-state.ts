@@ -1,8 +1,11 @@
-// The states of a run as people see them, by that of its delivery.
+// The states of a run as people see them, by that of its delivery, and of the members of a fleet.
 
 import type { Delivery, DeliveryState } from '../../store/delivery.ts';
 
 export type RunState = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
+
+/** State of a member of a fleet. */
+export type MemberState = 'idle' | 'working' | 'waiting' | 'done' | 'failed' | 'dropped';
 
 const byDelivery: Readonly<Record<DeliveryState, RunState>> = {
   queued: 'queued',

@@ -96,6 +96,11 @@ export class Runs {
     );
   }
 
+  /** Returns true if a journal belongs to the delivery. */
+  async hasJournal(id: string): Promise<boolean> {
+    return (await this.#host.store.run(id)) !== undefined;
+  }
+
   async answer(id: string): Promise<RunAnswer> {
     return this.#answered(await this.run(id));
   }

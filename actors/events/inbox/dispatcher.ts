@@ -19,10 +19,11 @@ import { type DeliveryListener, DeliveryWaits } from './delivery-waits.ts';
 import { Elsewhere } from './elsewhere.ts';
 import { mailboxesLogic } from './mailboxes-actor.ts';
 import { discardEffects } from './notices.ts';
+import type { QueueStats } from './queue-stats.ts';
 import type { Settled } from './settled.ts';
 import { presentTenure } from './tenure.ts';
 import type { Effects } from './work.ts';
-import { type QueueOptions, type QueueStats, WorkQueue } from './work-queue.ts';
+import { type QueueOptions, WorkQueue } from './work-queue.ts';
 
 export interface DispatcherOptions {
   readonly store: Store;

@@ -6,24 +6,8 @@ import { Latency } from '../../mcp/servers/calls/latency.ts';
 import { INBOUND, type NewEvent, type StoredEvent } from '../../store/event.ts';
 import type { TurnResult } from '../../store/store.ts';
 import type { DeliveryWaits } from './delivery-waits.ts';
+import type { QueueFigures } from './queue-stats.ts';
 import type { Settled } from './settled.ts';
-
-export interface QueueFigures {
-  /** Turns whose outcome was committed. */
-  readonly handled: number;
-  readonly done: number;
-  readonly ignored: number;
-  readonly held: number;
-  /** Put off because the other side takes no more for now: no attempts. */
-  readonly deferred: number;
-  /** Failed attempts. */
-  readonly failed: number;
-  readonly retried: number;
-  readonly dead: number;
-  /** Claims that were lost. */
-  readonly lost: number;
-  readonly duration_ms: { readonly p50: number | null; readonly p95: number | null };
-}
 
 /** A mailbox with a turn. */
 export interface MeasuredMailbox {

@@ -17,7 +17,8 @@ import { Claimer, type ClaimerOptions, type ClaimerQueue } from './claimer.ts';
 import type { Committer } from './committer.ts';
 import type { DeliveryWaits } from './delivery-waits.ts';
 import { Mailbox } from './mailbox.ts';
-import { type QueueFigures, QueueMetrics } from './queue-metrics.ts';
+import { QueueMetrics } from './queue-metrics.ts';
+import type { QueueStats } from './queue-stats.ts';
 import type { Work } from './work.ts';
 import type { WorkGate } from './work-gate.ts';
 
@@ -46,17 +47,6 @@ export interface QueueHost extends ClaimerOptions {
   readonly patienceMs: number;
   /** Something has become idle. */
   onIdle(): void;
-}
-
-export interface QueueStats extends QueueFigures {
-  /** Mailboxes with a turn. */
-  readonly active: number;
-  readonly resting: number;
-  /** Runs that go on although they were told to end and waited for. */
-  readonly overruns: number;
-  readonly places: number;
-  /** Actors by the state of their machine. */
-  readonly states: Readonly<Record<string, number>>;
 }
 
 const DEFAULT_PLACES = 256;

@@ -1,8 +1,8 @@
 // For an id that is not in the catalog: the ids that are, and the one that was probably meant.
 
+import type { ServerList } from '../../http/api/server-shapes.ts';
 import type { Situation } from '../commands/operation.ts';
 import type { ApiProblem } from './api-client.ts';
-import type { ServerList } from './api-responses.ts';
 import { explainUnknown } from './unknown-name.ts';
 
 /** A better explanation where `problem` is about an unknown server; else `problem` itself. */

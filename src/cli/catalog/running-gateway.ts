@@ -1,9 +1,9 @@
 // The gateway that has a changed catalog, where one runs: it reads its files again, and starts the server that was meant, so that
 // whoever has changed something sees at once what came of it.
 
+import type { ServerDetails } from '../../http/api/server-shapes.ts';
 import { ApiClient, ApiProblem } from '../api/api-client.ts';
-import type { ServerDetails } from '../api/api-responses.ts';
-import { pathOf } from '../api/api-responses.ts';
+import { pathOf } from '../api/server-path.ts';
 import { readTarget, type TargetOptions, UsageError } from '../api/target-options.ts';
 import type { CatalogPlace } from './catalog-place.ts';
 

@@ -2,6 +2,8 @@
 // does meanwhile stands on stderr.
 
 import { nodePath } from '../../../machines/flow-run/node-path.ts';
+import type { ApprovalEvent, ToolEvent } from '../../http/api/run-events.ts';
+import type { StepRecord } from '../../http/api/run-shapes.ts';
 import { isTerminal, paintFor } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import type { ApiClient } from '../api/api-client.ts';
@@ -9,7 +11,7 @@ import { complain } from '../views/output.ts';
 import { partLine } from '../views/part-views.ts';
 import { leftLine, UNENDED_LINE } from '../views/run-views.ts';
 import { AskedRun, heedSignals } from './asked-run.ts';
-import { type ApprovalNews, followRun, type PartNews, type Question, type ToolNews } from './followed-run.ts';
+import { followRun, type Question } from './followed-run.ts';
 import { complainOf, troubles, waitingLine } from './troubles.ts';
 
 /** The end of the run, or how it stands when it was left: then what is to be done is told on stderr. */
@@ -23,7 +25,7 @@ export async function answerOf(
   const timer = setTimeout(run.leave, timeoutMs);
   const heedNoMore = heedSignals(run.interrupt, run.leave);
   /** By id: what nobody has decided yet. */
-  const asked = new Map<string, ApprovalNews>();
+  const asked = new Map<string, ApprovalEvent>();
   const tell = teller();
   const parts = partTeller(question, tell);
   let last: object = {};
@@ -75,10 +77,10 @@ function teller(): (line: string) => void {
   return (line) => complain(paint('faint', printable(line)));
 }
 
-const toolLine = ({ part, name = '', state }: ToolNews) =>
+const toolLine = ({ part, name = '', state }: ToolEvent) =>
   `${part === undefined ? '' : `${part}: `}${name} ${state}`;
 
-function partTeller({ target }: Question, tell: (line: string) => void): (step: PartNews) => void {
+function partTeller({ target }: Question, tell: (line: string) => void): (step: StepRecord) => void {
   /** By part: what was said of it last. */
   const told = new Map<string, string>();
   return (step) => {

@@ -6,7 +6,7 @@
 //       as an answer it is nothing else either.
 // APQ2  a question is open until it is answered here or decided anywhere, and each is asked once.
 
-import type { ApprovalNews } from './followed-run.ts';
+import type { ApprovalEvent } from '../../http/api/run-events.ts';
 import type { TypedLine } from './typed-lines.ts';
 
 /** A person sees that there is something new, and holds the finger back. */
@@ -24,7 +24,7 @@ const verdicts: Readonly<Record<string, Verdict>> = {
 
 export class ApprovalQuestions {
   readonly #now: () => number;
-  #questions: ApprovalNews[] = [];
+  #questions: ApprovalEvent[] = [];
   /** Of those that were asked, or are to be. */
   readonly #titles = new Map<string, string>();
   #lateUntil = Number.NEGATIVE_INFINITY;
@@ -35,7 +35,7 @@ export class ApprovalQuestions {
   }
 
   /** The one that is asked now. */
-  get open(): ApprovalNews | undefined {
+  get open(): ApprovalEvent | undefined {
     return this.#questions[0];
   }
 
@@ -45,7 +45,7 @@ export class ApprovalQuestions {
   }
 
   /** `isInterrupting`: somebody is typing something else. Gives whether it is asked at once. */
-  add(approval: ApprovalNews, isInterrupting: boolean): boolean {
+  add(approval: ApprovalEvent, isInterrupting: boolean): boolean {
     this.#titles.set(approval.id, approval.title ?? approval.id);
     const isFirst = this.#questions.push(approval) === 1;
     if (isFirst && isInterrupting) this.#beginLate();
@@ -59,7 +59,7 @@ export class ApprovalQuestions {
   }
 
   /** The open one is answered by a line; undefined where that says neither yes nor no. */
-  answer(line: string): { readonly question: ApprovalNews; readonly verdict: Verdict } | undefined {
+  answer(line: string): { readonly question: ApprovalEvent; readonly verdict: Verdict } | undefined {
     const verdict = verdicts[line.trim().toLowerCase()];
     const question = this.open;
     if (question === undefined || verdict === undefined) return undefined;
@@ -68,7 +68,7 @@ export class ApprovalQuestions {
   }
 
   /** Its answer did not arrive. Gives whether it is asked at once. */
-  again(question: ApprovalNews): boolean {
+  again(question: ApprovalEvent): boolean {
     return this.#titles.has(question.id) && this.add(question, false);
   }
 

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
+import type { ApprovalEvent } from '../../http/api/run-events.ts';
 import { isTerminal } from '../../terminal/paint.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApiClient } from '../api/api-client.ts';
@@ -12,7 +13,7 @@ import type { CommandModule } from '../command.ts';
 import { complain, print } from '../views/output.ts';
 import { leftLine } from '../views/run-views.ts';
 import { AskedRun, heedSignals } from './asked-run.ts';
-import { type ApprovalNews, followRun, type RunListener } from './followed-run.ts';
+import { followRun, type RunListener } from './followed-run.ts';
 import { declareFiles, FILES_HELP } from './local-files.ts';
 import { TerminalChat } from './terminal-chat.ts';
 import { complainOf, troubles, waitingLine } from './troubles.ts';
@@ -97,7 +98,7 @@ async function askLine(
   input: string,
   run: AskedRun,
 ): Promise<{ readonly code: number; readonly isLast: boolean }> {
-  let approval: ApprovalNews | undefined;
+  let approval: ApprovalEvent | undefined;
   const listener: RunListener = {
     ...troubles,
     onBegun: ({ id }) => run.begun(id),

@@ -3,34 +3,12 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Target } from '../../../config/resources/triggers/target.ts';
+import type { ApprovalEvent, RetryEvent, ToolEvent } from '../../http/api/run-events.ts';
+import type { RunAnswer, RunRecord, StepRecord } from '../../http/api/run-shapes.ts';
 import { type ApiClient, ApiProblem } from '../api/api-client.ts';
-import type { RunAnswer, RunRecord, StepRecord } from '../api/api-responses.ts';
 
 export const runPath = (id: string, ...verb: readonly string[]): string =>
   ['runs', encodeURIComponent(id), ...verb].join('/');
-
-export interface ToolNews {
-  /** Of a fleet or a flow: who calls it. */
-  readonly part?: string;
-  readonly call: string;
-  readonly name?: string;
-  /** JSON text, bounded. */
-  readonly arguments?: string;
-  readonly state: 'called' | 'done' | 'failed' | 'interrupted' | 'refused';
-  readonly took_ms?: number;
-}
-
-/** A node of a flow, or a member of a fleet, has begun, waits, or has ended. */
-export type PartNews = Exclude<StepRecord, { readonly row: unknown }>;
-
-export interface ApprovalNews {
-  readonly id: string;
-  readonly state: string;
-  readonly by?: string;
-  readonly title?: string;
-  readonly command?: { readonly name: string; readonly parameters: Readonly<Record<string, string>> };
-  readonly tool?: { readonly server: string; readonly tool: string; readonly arguments: unknown };
-}
 
 export interface RunListener {
   onBegun?(run: RunRecord): void;
@@ -38,19 +16,14 @@ export interface RunListener {
   onText?(text: string): void;
   /** What is added to it. */
   onMore?(delta: string): void;
-  onTool?(tool: ToolNews): void;
-  onPart?(step: PartNews): void;
-  onApproval?(approval: ApprovalNews): void;
+  onTool?(tool: ToolEvent): void;
+  onPart?(step: StepRecord): void;
+  onApproval?(approval: ApprovalEvent): void;
   onState?(run: RunRecord): void;
   /** Within an attempt something has failed, and is asked again. */
-  onRetry?(retry: RetryNews): void;
+  onRetry?(retry: RetryEvent): void;
   /** The connection was cut, and is made again; the run goes on meanwhile. */
   onCut?(): void;
-}
-
-export interface RetryNews {
-  readonly reason: string;
-  readonly in_ms: number;
 }
 
 export interface Question {
@@ -95,15 +68,15 @@ export async function followRun(
       if (!isAgain) listener.onBegun?.(data as RunRecord);
     } else if (name === 'end') end = data as RunAnswer;
     else if (name === 'state') onState(data as RunRecord);
-    else if (name === 'retry') listener.onRetry?.(data as RetryNews);
+    else if (name === 'retry') listener.onRetry?.(data as RetryEvent);
     else if (name === 'tool') {
-      const tool = data as ToolNews;
+      const tool = data as ToolEvent;
       if (isNew(`${tool.part ?? ''} ${tool.call} ${tool.state}`)) listener.onTool?.(tool);
     } else if (name === 'part') {
-      const step = data as PartNews;
+      const step = data as StepRecord;
       if (isNew(`step ${step.n}`)) listener.onPart?.(step);
     } else if (name === 'approval') {
-      const approval = data as ApprovalNews;
+      const approval = data as ApprovalEvent;
       if (isNew(`${approval.id} ${approval.state}`)) listener.onApproval?.(approval);
     } else if (name === 'text' && !isAgain) {
       const { text, delta, part } = data as { readonly [name: string]: string | undefined };

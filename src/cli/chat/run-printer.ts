@@ -1,11 +1,12 @@
 // What a terminal shows of a run: the text as it grows, and between its parts a faint line for each call of a tool.
 
+import type { ApprovalEvent, RetryEvent, ToolEvent } from '../../http/api/run-events.ts';
+import type { RunAnswer, RunRecord } from '../../http/api/run-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
-import type { RunAnswer, RunRecord } from '../api/api-responses.ts';
 import { latency } from '../views/figures.ts';
 import { CUT_LINE, putOffLine, retryLine } from '../views/run-views.ts';
-import type { ApprovalNews, RetryNews, RunListener, ToolNews } from './followed-run.ts';
+import type { RunListener } from './followed-run.ts';
 
 const MAX_ARGUMENTS = 120;
 
@@ -36,7 +37,7 @@ export class RunPrinter implements RunListener {
     this.#isLineBegun = !shown.endsWith('\n');
   }
 
-  onTool({ name = 'a tool', arguments: given = '', state, took_ms }: ToolNews): void {
+  onTool({ name = 'a tool', arguments: given = '', state, took_ms }: ToolEvent): void {
     if (state === 'called') this.#line(`${name} ${shortened(given)}`, 'faint');
     else if (state === 'done') this.#line(`  ${name}: done in ${latency(took_ms ?? null)}`, 'faint');
     else this.#line(`  ${name}: ${state}`, 'busy');
@@ -49,7 +50,7 @@ export class RunPrinter implements RunListener {
   }
 
   /** `title` is what it was asked about. */
-  onDecided({ state, id, by }: ApprovalNews, title = id): void {
+  onDecided({ state, id, by }: ApprovalEvent, title = id): void {
     this.#line(`${title} is ${state}${by === undefined ? '' : ` by ${by}`}`, 'faint');
   }
 
@@ -68,7 +69,7 @@ export class RunPrinter implements RunListener {
     this.#line(text, 'faint');
   }
 
-  onRetry(retry: RetryNews): void {
+  onRetry(retry: RetryEvent): void {
     this.#line(retryLine(retry), 'busy');
   }
 

@@ -1,6 +1,7 @@
 // A conversation with an agent on a terminal.
 
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
+import type { ApprovalEvent } from '../../http/api/run-events.ts';
 import { type Paint, paintFor } from '../../terminal/paint.ts';
 import { jsonForTerminal, printable } from '../../terminal/terminal-text.ts';
 import { type ApiClient, ApiProblem } from '../api/api-client.ts';
@@ -9,7 +10,7 @@ import { complain, print } from '../views/output.ts';
 import { leftLine, putOffLine } from '../views/run-views.ts';
 import { ApprovalQuestions } from './approval-questions.ts';
 import { AskedRun, heedSignals } from './asked-run.ts';
-import { type ApprovalNews, followRun, type Question } from './followed-run.ts';
+import { followRun, type Question } from './followed-run.ts';
 import { RunPrinter } from './run-printer.ts';
 import { waitingLine } from './troubles.ts';
 import { type TypedLine, TypedLines } from './typed-lines.ts';
@@ -140,7 +141,7 @@ export class TerminalChat {
     else this.#lines.above(show);
   }
 
-  #onApproval(approval: ApprovalNews): void {
+  #onApproval(approval: ApprovalEvent): void {
     const { id, state } = approval;
     if (state === 'pending') {
       const isTyping = this.#questions.open === undefined && this.#lines.isTyping;
@@ -158,7 +159,7 @@ export class TerminalChat {
     } else this.#tell(tell);
   }
 
-  #show({ title = '', tool, command }: ApprovalNews): void {
+  #show({ title = '', tool, command }: ApprovalEvent): void {
     const what = JSON.stringify(tool?.arguments ?? command?.parameters ?? {}, undefined, 2);
     this.#printer.onAsked(title, jsonForTerminal(what));
     this.#lines.ask(APPROVE);

@@ -1,13 +1,13 @@
 // What stderr is told of a run whose answer is all that stdout has: why it takes its time, and why it waits.
 
 import type { Target } from '../../../config/resources/triggers/target.ts';
+import type { ApprovalEvent, RetryEvent } from '../../http/api/run-events.ts';
+import type { RunRecord } from '../../http/api/run-shapes.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem } from '../api/api-client.ts';
-import type { RunRecord } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
 import { complain } from '../views/output.ts';
 import { CUT_LINE, putOffLine, retryLine } from '../views/run-views.ts';
-import type { ApprovalNews, RetryNews } from './followed-run.ts';
 
 /** Of a listener to a run. */
 export const troubles = {
@@ -15,7 +15,7 @@ export const troubles = {
     const line = putOffLine(run, Date.now());
     if (line !== undefined) complain(printable(line));
   },
-  onRetry: (retry: RetryNews): void => complain(printable(retryLine(retry))),
+  onRetry: (retry: RetryEvent): void => complain(printable(retryLine(retry))),
   onCut: (): void => complain(CUT_LINE),
 };
 
@@ -27,7 +27,7 @@ export function complainOf(error: unknown): void {
 
 /** A gateway of one's own ends with the command, and nobody finds it afterwards. */
 export function waitingLine(
-  { id, title = '' }: ApprovalNews,
+  { id, title = '' }: ApprovalEvent,
   { kind, name }: Target,
   endsWithIt: boolean,
 ): string {

@@ -1,6 +1,6 @@
 // `approvals`: pending requests, and the decisions on them.
 
-import type { ApprovalList, ApprovalRecord } from '../api/api-responses.ts';
+import type { ApprovalList, ApprovalRecord } from '../../http/api/approval-shapes.ts';
 import { approvalLine, approvalPage, approvalTable } from '../views/approval-views.ts';
 import { explainBadValue, queryOf } from './list-options.ts';
 import { type Operation, operationCommands } from './operation.ts';

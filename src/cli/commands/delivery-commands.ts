@@ -1,8 +1,8 @@
 // `deliveries`: commands for accepted events.
 
+import type { DeliveryDetails, DeliveryList, DeliveryRecord } from '../../http/api/delivery-shapes.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem, type ApiResponse } from '../api/api-client.ts';
-import type { DeliveryDetails, DeliveryList, DeliveryRecord } from '../api/api-responses.ts';
 import { deliveryLine, deliveryPage, deliveryTable } from '../views/automation-views.ts';
 import { askForDeliveries, declareFilter } from './list-deliveries.ts';
 import { explainBadValue } from './list-options.ts';

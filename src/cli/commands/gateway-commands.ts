@@ -1,8 +1,10 @@
 // Commands about the gateway as a whole.
 
+import type { NodesAnswer } from '../../http/api/nodes-answer.ts';
+import type { Stats } from '../../http/api/stats-shapes.ts';
+import type { EntryLink } from '../../inspector/entry-links.ts';
 import type { Reloaded } from '../../reloads.ts';
 import { ApiProblem } from '../api/api-client.ts';
-import type { EntryLink, NodesAnswer, Stats } from '../api/api-responses.ts';
 import { nodesPage } from '../views/node-views.ts';
 import { reloadedPage, statsPage } from '../views/server-views.ts';
 import { operationCommands } from './operation.ts';

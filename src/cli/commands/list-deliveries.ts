@@ -3,10 +3,10 @@
 // stderr, by a line that is gone when the list comes.
 
 import type { Command } from 'commander';
+import type { DeliveryList, DeliveryRecord } from '../../http/api/delivery-shapes.ts';
 import { isTerminal } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import type { ApiResponse } from '../api/api-client.ts';
-import type { DeliveryList, DeliveryRecord } from '../api/api-responses.ts';
 import { valuesOf } from './list-options.ts';
 import type { Situation } from './operation.ts';
 

@@ -5,12 +5,12 @@ import { resolve } from 'node:path';
 import { environmentBeside } from '../../../config/reader/env-file.ts';
 import { hasError } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
-import type { Agent } from '../../../config/resources/agents/agent.ts';
 import { type LoadedResources, loadResources } from '../../../config/resources/load-resources.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
-import { commandRecord } from '../../http/api/automation-records.ts';
-import { fleetRecord, flowDetails, flowRecord } from '../../http/api/flow-records.ts';
+import { agentRecord, fleetRecord, flowDetails, flowRecord } from '../../http/api/target-records.ts';
+import type { AgentRecord } from '../../http/api/target-shapes.ts';
+import { commandRecord } from '../../http/api/trigger-records.ts';
 
 /** With the variables of a `.env` in the working folder, as of one beside the gateway file. */
 export async function readResourceFiles(paths: readonly string[]): Promise<LoadedResources> {
@@ -40,18 +40,8 @@ function triggerInFile({ name, type, enabled, commands, default_target, labels, 
   };
 }
 
-function agentInFile({ name, description, model, runtime, file }: Agent) {
-  return {
-    name,
-    description: description ?? null,
-    model: model ?? null,
-    runtime: runtime.kind,
-    file,
-  };
-}
-
 export type TriggerInFile = ReturnType<typeof triggerInFile>;
-export type AgentInFile = ReturnType<typeof agentInFile>;
+export type AgentInFile = AgentRecord & { readonly file: string };
 
 export type ResourceNoun = 'trigger' | 'agent' | 'fleet' | 'flow';
 
@@ -73,7 +63,7 @@ export function inFiles(
     case 'trigger':
       return triggers.map((each) => alike(each.name, triggerInFile(each)));
     case 'agent':
-      return agents.map((each) => alike(each.name, agentInFile(each)));
+      return agents.map((each) => alike(each.name, { ...agentRecord(each), file: each.file }));
     case 'fleet':
       return fleets.map((each) => alike(each.name, { ...fleetRecord(each), file: each.file }));
     case 'flow':

@@ -1,8 +1,8 @@
 // Requests for triggers, agents, fleets and flows, by name; and the names that exist, for an unknown one.
 
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
+import type { TriggerList } from '../../http/api/trigger-shapes.ts';
 import type { ApiClient, ApiProblem, ApiResponse } from '../api/api-client.ts';
-import type { TriggerList } from '../api/api-responses.ts';
 import { explainUnknown } from '../api/unknown-name.ts';
 import { answered, unknownName } from './from-files.ts';
 import type { Situation } from './operation.ts';

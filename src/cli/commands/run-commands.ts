@@ -1,6 +1,6 @@
 // `runs`: journals of agents, fleets, flows and approved commands.
 
-import type { RunDetails, RunList, RunRecord } from '../api/api-responses.ts';
+import type { RunDetails, RunList, RunRecord } from '../../http/api/run-shapes.ts';
 import { runPath } from '../chat/followed-run.ts';
 import { runLine, runPage, runTable } from '../views/run-views.ts';
 import { explainBadValue, queryOf } from './list-options.ts';

@@ -2,9 +2,10 @@
 
 import type { Command } from 'commander';
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
+import type { RunAnswer } from '../../http/api/run-shapes.ts';
+import type { FlowDetails } from '../../http/api/target-shapes.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApiProblem, ApiResponse } from '../api/api-client.ts';
-import type { FlowDetails, RunAnswer } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import { answerOf } from '../chat/answered-run.ts';

@@ -2,9 +2,9 @@
 
 import { createInterface, type Interface } from 'node:readline/promises';
 import { type Command, Option } from 'commander';
+import type { RunResponse, TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApiClient, ApiResponse } from '../api/api-client.ts';
-import type { RunResponse, TriggerRecord } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
 import { keyValue } from '../option-values.ts';
 import { waitText } from '../views/automation-views.ts';

@@ -2,9 +2,10 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
+import type { DeliveryDetails } from '../../http/api/delivery-shapes.ts';
+import type { SendResponse } from '../../http/api/trigger-shapes.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import type { ApiProblem, ApiResponse } from '../api/api-client.ts';
-import type { DeliveryDetails, SendResponse } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
 import { deliveryLine } from '../views/automation-views.ts';
 import type { Operation, Situation } from './operation.ts';

@@ -1,7 +1,8 @@
 // `servers`: commands for the servers of a running gateway.
 
-import type { ServerDetails, ServerList, ServerRecord, Stats } from '../api/api-responses.ts';
-import { pathOf } from '../api/api-responses.ts';
+import type { ServerDetails, ServerList, ServerRecord } from '../../http/api/server-shapes.ts';
+import type { Stats } from '../../http/api/stats-shapes.ts';
+import { pathOf } from '../api/server-path.ts';
 import { explainUnknownServer } from '../api/unknown-server.ts';
 import { serverPage, serverTable, startedLine } from '../views/server-views.ts';
 import { type Operation, operationCommands, type Situation } from './operation.ts';

@@ -1,8 +1,8 @@
 // `agents`, `fleets` and `flows`: commands for those of a running gateway, or with -f of files.
 
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
+import type { AgentRecord, FleetRecord, FlowDetails, FlowRecord } from '../../http/api/target-shapes.ts';
 import type { ApiResponse } from '../api/api-client.ts';
-import type { AgentRecord, FleetRecord, FlowDetails, FlowRecord } from '../api/api-responses.ts';
 import { agentFileTable, agentTable } from '../views/automation-views.ts';
 import { flowChart } from '../views/flow-chart.ts';
 import { fleetTable, flowPage, flowTable } from '../views/flow-views.ts';

@@ -1,6 +1,6 @@
 // `triggers`: commands for the triggers of a running gateway, or of files.
 
-import type { TriggerDetails, TriggerList, TriggerRecord } from '../api/api-responses.ts';
+import type { TriggerDetails, TriggerList, TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import { triggerFileTable, triggerLine, triggerTable } from '../views/automation-views.ts';
 import { triggerPage } from '../views/trigger-page.ts';
 import { declareFiles, fromFiles, hasFiles } from './from-files.ts';

@@ -2,7 +2,7 @@
 // them. Where none answers at once there are none: nobody waits for a completion, and nobody wants to read why.
 
 import { ApiClient } from '../api/api-client.ts';
-import { pathOf } from '../api/api-responses.ts';
+import { pathOf } from '../api/server-path.ts';
 import { readTarget } from '../api/target-options.ts';
 import type { Candidate, Given } from './completed.ts';
 import type { Noun } from './value-nouns.ts';

@@ -2,9 +2,9 @@
 // is besides: where the HTTP API says nothing, a list is a list all the same.
 
 import { MergedNames } from '../../../actors/mcp/clients/aggregate/tool-names.ts';
+import type { ServerDetails, ServerList } from '../../http/api/server-shapes.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import type { ServerDetails, ServerList } from '../api/api-responses.ts';
-import { pathOf } from '../api/api-responses.ts';
+import { pathOf } from '../api/server-path.ts';
 import { UsageError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import { counted } from '../views/figures.ts';

@@ -1,7 +1,7 @@
 // The orders in which `top` can show servers. Whatever the order, those that have failed come first.
 
 import type { ServerState } from '../../../machines/server.ts';
-import type { ServerStats } from '../api/api-responses.ts';
+import type { ServerStats } from '../../http/api/server-shapes.ts';
 import type { Trouble } from './top-sample.ts';
 
 export interface TopRow extends ServerStats {

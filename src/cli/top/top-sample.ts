@@ -2,17 +2,13 @@
 // deliveries that wait or are dead, and of those that are parked for what. What two looks tell together are rates.
 
 import { setMaxListeners } from 'node:events';
+import type { DeliveryList, DeliveryRecord } from '../../http/api/delivery-shapes.ts';
+import type { NodesAnswer } from '../../http/api/nodes-answer.ts';
+import type { ServerDetails } from '../../http/api/server-shapes.ts';
+import type { Stats } from '../../http/api/stats-shapes.ts';
+import type { TriggerList, TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import { type ApiClient, ApiProblem } from '../api/api-client.ts';
-import type {
-  DeliveryList,
-  DeliveryRecord,
-  NodesAnswer,
-  ServerDetails,
-  Stats,
-  TriggerList,
-  TriggerRecord,
-} from '../api/api-responses.ts';
-import { pathOf } from '../api/api-responses.ts';
+import { pathOf } from '../api/server-path.ts';
 
 /** Of a server in the state `failed`. */
 export interface Trouble {

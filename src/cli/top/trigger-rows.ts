@@ -3,15 +3,15 @@
 // The gateway counts deliveries by state alone; how many are of which trigger is counted here among the newest of them. One that has
 // not been tried yet is no trigger's in its record, and is found by its id and its conversation, where these name one.
 
+import type { DeliveryRecord } from '../../http/api/delivery-shapes.ts';
+import type { TriggerStats } from '../../http/api/stats-shapes.ts';
+import type { TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import type { DeliveryRecord, Stats, TriggerRecord } from '../api/api-responses.ts';
 import { stateText, triggerStyle } from '../views/automation-views.ts';
 import { retryText } from '../views/server-views.ts';
 import { type Column, table } from '../views/table.ts';
 import type { Sample } from './top-sample.ts';
-
-type TriggerStats = NonNullable<Stats['triggers']>[string];
 
 interface Backlog {
   waiting: number;

@@ -1,8 +1,8 @@
 // What `approvals` prints for people: the list, one approval with all that is to be approved, what was decided.
 
+import type { ApprovalList, ApprovalRecord } from '../../http/api/approval-shapes.ts';
 import type { Paint, Style } from '../../terminal/paint.ts';
 import { jsonForTerminal, printable, printableLines } from '../../terminal/terminal-text.ts';
-import type { ApprovalList, ApprovalRecord } from '../api/api-responses.ts';
 import { type Column, table } from './table.ts';
 
 const styles: Readonly<Record<ApprovalRecord['state'], Style>> = {
@@ -21,7 +21,7 @@ export function approvalTable(
   const more = next_before === null ? [] : [paint('faint', `more: --before ${next_before}`)];
   if (approvals.length === 0) return ['no approvals', ...more];
   const columns: Column<ApprovalRecord>[] = [
-    { title: 'REQUESTED', text: ({ requested_at }) => requested_at ?? '-' },
+    { title: 'REQUESTED', text: ({ requested_at }) => requested_at },
     { title: 'STATE', text: ({ state }) => state, paint: ({ state }, text) => paint(styles[state], text) },
     { title: 'KIND', text: ({ kind }) => kind },
     { title: 'BY', text: ({ requested_by }) => requested_by?.user ?? '-' },

@@ -2,16 +2,12 @@
 
 import { relative } from 'node:path';
 import type { DeliveryState } from '../../../actors/store/delivery.ts';
+import type { DeliveryDetails, DeliveryList, DeliveryRecord } from '../../http/api/delivery-shapes.ts';
+import type { Stats, TriggerStats } from '../../http/api/stats-shapes.ts';
+import type { AgentRecord } from '../../http/api/target-shapes.ts';
+import type { TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import type { Paint, Style } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import type {
-  AgentRecord,
-  DeliveryDetails,
-  DeliveryList,
-  DeliveryRecord,
-  Stats,
-  TriggerRecord,
-} from '../api/api-responses.ts';
 import type { AgentInFile, TriggerInFile } from '../commands/resource-files.ts';
 import { counted, latency } from './figures.ts';
 import { type Column, table } from './table.ts';
@@ -100,7 +96,7 @@ export function deliveryTable(
 ): string[] {
   if (deliveries.length === 0) return ['no deliveries'];
   const columns: Column<DeliveryRecord>[] = [
-    { title: 'RECEIVED', text: ({ received_at }) => received_at ?? '-' },
+    { title: 'RECEIVED', text: ({ received_at }) => received_at },
     {
       title: 'STATE',
       text: ({ state }) => state,
@@ -146,7 +142,7 @@ export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] 
     ['trigger', delivery.trigger ?? '-'],
     ...(delivery.principal === null ? [] : [['by', printable(delivery.principal)] as const]),
     ['conversation', printable(delivery.conversation)],
-    ['received', delivery.received_at ?? '-'],
+    ['received', delivery.received_at],
     ['ended', delivery.ended_at ?? '-'],
     ['took', took(delivery)],
     ['attempts', String(delivery.attempts)],
@@ -160,9 +156,7 @@ export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] 
     ...(delivery.waiting_for === null ? [] : [['waiting for', waitText(delivery)] as const]),
     ...(delivery.note === null ? [] : [['note', printable(delivery.note)] as const]),
     ['trace', delivery.trace],
-    ...failures.map(
-      ({ attempt, at, note }) => [`attempt ${attempt}`, `${at ?? ''} ${printable(note)}`] as const,
-    ),
+    ...failures.map(({ attempt, at, note }) => [`attempt ${attempt}`, `${at} ${printable(note)}`] as const),
     ...(receipt === null ? [] : [['receipt', printable(receipt)] as const]),
     ...(answer === null ? [] : [['answer', printable(answer)] as const]),
     ['body', `${body.bytes} bytes`],
@@ -172,8 +166,6 @@ export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] 
     ? lines
     : [...lines, ...body.text.split('\n').map((line) => `  ${printable(line)}`)];
 }
-
-type TriggerStats = NonNullable<Stats['triggers']>[string];
 
 /** `3 triggers: 1 failed, 1 paused, 1 open, 1 not connected; 40 handled, 2 failed attempts`: what is wrong comes first. */
 export function triggerCounts(triggers: readonly TriggerStats[], paint: Paint): string {

@@ -4,8 +4,8 @@
 //     are made here, and in labels what means something to Mermaid or to HTML is written as a character code.
 // FLC2  the same flow always gives the same text, in the order of its file.
 
+import type { FlowDetails } from '../../http/api/target-shapes.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import type { FlowDetails } from '../api/api-responses.ts';
 
 type Body = Pick<FlowDetails, 'nodes' | 'connections'>;
 type Node = FlowDetails['nodes'][number];

@@ -1,8 +1,8 @@
 // What the commands print for people about fleets and flows as their files have them.
 
 import { relative } from 'node:path';
+import type { FleetRecord, FlowDetails, FlowRecord } from '../../http/api/target-shapes.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import type { FleetRecord, FlowDetails, FlowRecord } from '../api/api-responses.ts';
 import { type Column, table } from './table.ts';
 
 /** Of what was read from files. */

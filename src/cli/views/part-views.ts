@@ -1,7 +1,7 @@
 // What `runs show` prints of the nodes of a flow and the members of a fleet, and what a run from a terminal says of them as they go on.
 
+import type { MemberRecord, NodeRecord, StepRecord } from '../../http/api/run-shapes.ts';
 import type { Paint, Style } from '../../terminal/paint.ts';
-import type { MemberRecord, NodeRecord, StepRecord } from '../api/api-responses.ts';
 import { latency } from './figures.ts';
 import { type Column, table } from './table.ts';
 
@@ -56,7 +56,7 @@ function nodeState({ state, turn, until, for_people }: NodeRecord): string {
 
 export function memberTable(members: readonly MemberRecord[], paint: Paint, width?: number): string[] {
   const columns: Column<MemberRecord>[] = [
-    { title: 'MEMBER', text: ({ name }) => name },
+    { title: 'MEMBER', text: ({ path }) => path },
     {
       title: 'STATE',
       text: ({ state }) => state,
@@ -69,10 +69,8 @@ export function memberTable(members: readonly MemberRecord[], paint: Paint, widt
   return table(columns, members, width);
 }
 
-type ReadableStep = Exclude<StepRecord, { readonly row: unknown }>;
-
 /** Members that rows of parts have, in the words of one line. */
-export function partWords(step: ReadableStep): readonly string[] {
+export function partWords(step: StepRecord): readonly string[] {
   const { kind, taken, turn, waiting_for: waitsFor, until, reason, output, arguments: given } = step;
   return [
     ...(kind === 'flow' && given !== undefined && given !== '{}' ? [given] : []),
@@ -86,7 +84,7 @@ export function partWords(step: ReadableStep): readonly string[] {
 }
 
 /** `check has begun`: what a run from a terminal says of its parts; undefined for what is not worth a line. */
-export function partLine(step: ReadableStep): string | undefined {
+export function partLine(step: StepRecord): string | undefined {
   const { part = '', kind, waiting_for: waitsFor, until, reason = '', turn, taken = [] } = step;
   const time = typeof until === 'string' ? `${until.slice(0, 19)}Z` : undefined;
   const untilText = time === undefined ? '' : ` until ${time}`;

@@ -1,9 +1,9 @@
 // What `runs` prints for people: the list, one run with its steps, what was done with one.
 
 import type { RunState } from '../../../actors/agents/runs/run-state.ts';
+import type { RunDetails, RunList, RunRecord } from '../../http/api/run-shapes.ts';
 import type { Paint, Style } from '../../terminal/paint.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
-import type { RunDetails, RunList, RunRecord, StepRecord } from '../api/api-responses.ts';
 import { counted, latency } from './figures.ts';
 import { memberTable, nodeTable, partWords } from './part-views.ts';
 import { type Column, table } from './table.ts';
@@ -20,7 +20,7 @@ const styles: Readonly<Record<RunState, Style>> = {
 export function runTable({ runs, next_before }: RunList, paint: Paint, width?: number): string[] {
   if (runs.length === 0) return ['no runs'];
   const columns: Column<RunRecord>[] = [
-    { title: 'RECEIVED', text: ({ received_at }) => received_at ?? '-' },
+    { title: 'RECEIVED', text: ({ received_at }) => received_at },
     { title: 'STATE', text: stateText, paint: ({ state }, text) => paint(styles[state], text) },
     { title: 'KIND', text: ({ kind }) => kind },
     { title: 'NAME', text: ({ name }) => name },
@@ -81,7 +81,7 @@ export function runPage(run: RunDetails, paint: Paint, width = DEFAULT_WIDTH): s
     ...(until === null ? [] : [['until', until] as const]),
     ['trigger', printable(run.trigger ?? '-')],
     ['conversation', printable(run.conversation)],
-    ['received', run.received_at ?? '-'],
+    ['received', run.received_at],
     ['started', run.started_at ?? '-'],
     ['ended', run.ended_at ?? '-'],
     ...(usage === null
@@ -95,7 +95,7 @@ export function runPage(run: RunDetails, paint: Paint, width = DEFAULT_WIDTH): s
         ]),
     ...(note === null ? [] : [['note', printable(note)] as const]),
     ...run.failures.map(
-      ({ attempt, at, note: why }) => [`attempt ${attempt}`, `${at ?? ''} ${printable(why)}`] as const,
+      ({ attempt, at, note: why }) => [`attempt ${attempt}`, `${at} ${printable(why)}`] as const,
     ),
   ];
   return [
@@ -112,11 +112,13 @@ export function runPage(run: RunDetails, paint: Paint, width = DEFAULT_WIDTH): s
 /** Of the column that says whose row it is. */
 const WIDEST_PART = 32;
 
-const partOf = (step: StepRecord): string => ('row' in step ? '' : printable(step.part ?? ''));
+type Step = RunDetails['steps'][number];
 
-function stepLine(step: StepRecord, paint: Paint, width: number, partWidth: number): string {
+const partOf = (step: Step): string => ('row' in step ? '' : printable(step.part ?? ''));
+
+function stepLine(step: Step, paint: Paint, width: number, partWidth: number): string {
   const n = String(step.n).padStart(4);
-  const at = (step.at ?? '').slice(11, 23);
+  const at = step.at.slice(11, 23);
   if ('row' in step) return `${n}  ${at}  ${printable(JSON.stringify(step.row))}`;
   const took = step.took_ms === undefined ? '' : latency(step.took_ms);
   const part = partWidth === 0 ? '' : `${partOf(step).slice(0, partWidth).padEnd(partWidth)}  `;

@@ -1,8 +1,8 @@
 // Why a server does not run, as the last column of the table of servers. It is there only where there is something to say; a
 // narrow window leaves out the figures that tell least, from the right, until a reason has room.
 
+import type { ServerRecord } from '../../http/api/server-shapes.ts';
 import { type Paint, styleOf } from '../../terminal/paint.ts';
-import type { ServerRecord } from '../api/api-responses.ts';
 import { duration } from './figures.ts';
 import { type Column, table } from './table.ts';
 

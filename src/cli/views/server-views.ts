@@ -1,10 +1,11 @@
 // What the commands print for people: servers as a table, one server in detail, the counters of the gateway, and what
 // a command has done.
 
+import type { ServerDetails, ServerRecord, ServerStats } from '../../http/api/server-shapes.ts';
+import type { Stats } from '../../http/api/stats-shapes.ts';
 import type { Reloaded } from '../../reloads.ts';
 import { type Paint, styleOf } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import type { ServerDetails, ServerRecord, ServerStats, Stats } from '../api/api-responses.ts';
 import { deliveryCounts, triggerCounts, workCounts } from './automation-views.ts';
 import { counted, duration, latency } from './figures.ts';
 import { withReasons } from './server-reasons.ts';

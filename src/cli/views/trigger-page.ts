@@ -1,8 +1,8 @@
 // `triggers show`: one trigger for whoever wants to know how it does. What is wrong comes before what is set.
 
+import type { TriggerDetails } from '../../http/api/trigger-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import type { TriggerDetails } from '../api/api-responses.ts';
 import { stateText, triggerStyle } from './automation-views.ts';
 import { counted } from './figures.ts';
 

@@ -1,40 +1,55 @@
-// The JSON of GET /approvals. Times are ISO 8601.
+// Makes the JSON of approvals (approval-shapes.ts). What it gets has no secrets any more.
 
-import type { Person } from '../../../actors/agents/approvals/approval-record.ts';
+import type { ApprovalBody, Person } from '../../../actors/agents/approvals/approval-record.ts';
 import type { ShownApproval } from '../../../actors/agents/approvals/operator-approvals.ts';
+import { shownName, wholeRequest } from '../../../actors/agents/approvals/shown-request.ts';
+import type { ApprovalRecord } from './approval-shapes.ts';
+import { isoTime } from './iso-time.ts';
+import { fullView, type RecordView } from './record-view.ts';
 
-const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
+/** Of a request in the brief view. */
+const MAX_REQUEST = 20_000;
+const MAX_COMMENT = 2_000;
 
-/** One approval, with all that is to be approved. */
-export function approvalRecord({ body, decision, ...approval }: ShownApproval) {
+/** GET /approvals/:id, and one line of GET /approvals. */
+export function approvalRecord(
+  { body, decision, ...approval }: ShownApproval,
+  view: RecordView = fullView,
+): ApprovalRecord {
   const { kind, title, command, tool, node, digest, agent, requestedBy, rights } = body;
+  const name = view.isBrief ? shownName : (text: string) => text;
   return {
     id: approval.id,
     state: approval.state,
     run: approval.run,
     trigger: approval.trigger ?? null,
-    agent,
+    agent: name(agent),
     kind,
-    title,
-    command: command ?? null,
-    tool: tool ?? null,
-    node: node ?? null,
+    title: name(title),
+    ...(view.isBrief
+      ? { command: null, tool: null, node: null, request: briefRequest(body, view) }
+      : { command: command ?? null, tool: tool ?? null, node: node ?? null }),
     digest,
-    requested_by: requestedBy === undefined ? null : personRecord(requestedBy),
+    requested_by: requestedBy === undefined ? null : personRecord(requestedBy, name),
     approvers: rights.approvers,
     approval_channel: rights.channel ?? null,
     self_approval: rights.selfApproval,
-    requested_at: iso(approval.askedAt),
-    expires_at: iso(approval.expiresAt),
-    decided_at: iso(approval.decidedAt),
-    decided_by: decision?.by ?? null,
-    decided_name: decision?.name ?? null,
+    requested_at: isoTime(approval.askedAt),
+    expires_at: isoTime(approval.expiresAt),
+    decided_at: isoTime(approval.decidedAt),
+    decided_by: decision?.by === undefined ? null : name(decision.by),
+    decided_name: decision?.name === undefined ? null : name(decision.name),
     via: decision?.via ?? null,
     operator: decision?.operator ?? null,
-    comment: decision?.comment ?? null,
+    comment: view.text(decision?.comment, MAX_COMMENT),
   };
 }
 
-function personRecord({ platform, account, user, aliases }: Person) {
-  return { platform, account: account ?? null, user, aliases };
+function briefRequest(body: ApprovalBody, view: RecordView): NonNullable<ApprovalRecord['request']> {
+  const text = wholeRequest(body);
+  return { text: view.text(text, MAX_REQUEST), is_cut: text.length > MAX_REQUEST };
+}
+
+function personRecord({ platform, account, user, aliases }: Person, name: (text: string) => string) {
+  return { platform, account: account ?? null, user: name(user), aliases: aliases.map(name) };
 }

@@ -3,48 +3,24 @@
 // AG1  at most one query of these runs in the store at a time, however many callers ask, and each caller has a deadline of its
 //      own: a slow disk must not block the statistics that show it (A8).
 
-import type { AgentCounts } from '../../../actors/agents/runs/agent-counters.ts';
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
-import type { QueueStats } from '../../../actors/events/inbox/work-queue.ts';
+import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
 import { statsTogether } from './queue-sum.ts';
+import type { AutomationStats, TriggerStats } from './stats-shapes.ts';
+import { targetStats } from './target-records.ts';
 
 /** One trigger in GET /stats. */
-export function triggerStats({ state, isPaused, counts, connection, circuit }: TriggerStatus) {
+export function triggerStats({ state, isPaused, counts, connection, circuit }: TriggerStatus): TriggerStats {
   const { handled, failed } = counts;
   const states = { connection: connection?.state ?? null, circuit: circuit?.state ?? null };
   return { state, paused: isPaused, handled, failed, ...states };
 }
 
-/** One agent, fleet or flow in GET /stats: since the start, but for what is under way. */
-function agentStats(counts: AgentCounts) {
-  const { runs, running, failed, iterations, toolCalls, inputTokens, outputTokens, cost } = counts;
-  return {
-    ...{ runs, running, failed, iterations, cost },
-    tool_calls: toolCalls,
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-  };
-}
-
 /** Names of the queues of platforms begin so. */
 const OUTBOX = 'outbox/';
-
-export interface AutomationStats {
-  readonly triggers: Readonly<Record<string, ReturnType<typeof triggerStats>>>;
-  readonly agents: Readonly<Record<string, ReturnType<typeof agentStats>>>;
-  readonly fleets: Readonly<Record<string, ReturnType<typeof agentStats>>>;
-  readonly flows: Readonly<Record<string, ReturnType<typeof agentStats>>>;
-  /** Null when the store did not answer in time. */
-  readonly deliveries: DeliveryCounts | null;
-  readonly conversations: QueueStats;
-  /** Of all platforms together. */
-  readonly outbox: QueueStats;
-  /** By the word of the platform. */
-  readonly platforms: Readonly<Record<string, QueueStats>>;
-}
 
 type Works = Readonly<Record<string, QueueStats>> & Pick<AutomationStats, 'conversations' | 'outbox'>;
 
@@ -64,7 +40,7 @@ export class AutomationFigures {
     const { agents, fleets, flows } = this.#automation.targets.loaded;
     const countsOf = (kind: TargetKind, all: readonly { readonly name: string }[]) => {
       const { counters } = this.#automation.feed;
-      return Object.fromEntries(all.map(({ name }) => [name, agentStats(counters.of({ kind, name }))]));
+      return Object.fromEntries(all.map(({ name }) => [name, targetStats(counters.of({ kind, name }))]));
     };
     return {
       triggers: Object.fromEntries(triggers),

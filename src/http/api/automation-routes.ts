@@ -3,83 +3,138 @@
 
 import { deliveryFilter } from '../../../actors/automation/operator/delivery-query.ts';
 import { manualRun } from '../../../actors/automation/operator/manual-run.ts';
-import type { Operator } from '../../../actors/automation/operator/operator.ts';
 import { proactiveMessage } from '../../../actors/automation/operator/proactive-message.ts';
 import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
+import type { TargetKind } from '../../../config/resources/triggers/target.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyHandler } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import { approvalRoutes } from './approval-routes.ts';
+import { ANSWERED, type ApiHost, type AutomationRoute, get, post } from './automation-route.ts';
+import { deliveryDetails, deliveryRecord } from './delivery-records.ts';
+import type { DeliveryList } from './delivery-shapes.ts';
+import { fullView, RecordView, viewIn } from './record-view.ts';
+import { runRoutes } from './run-routes.ts';
 import {
   agentRecord,
-  deliveryDetails,
-  deliveryRecord,
-  runRecord,
-  triggerDetails,
-  triggerRecord,
-} from './automation-records.ts';
-import { ANSWERED, type Answering, type ApiHost, type AutomationRoute } from './automation-route.ts';
-import { fleetRecord, flowDetails, flowRecord } from './flow-records.ts';
-import { runRoutes } from './run-routes.ts';
+  agentServers,
+  fleetRecord,
+  flowDetails,
+  flowRecord,
+  targetStats,
+} from './target-records.ts';
+import type { Loaded, LoadedAgent } from './target-shapes.ts';
+import { runResponse, triggerDetails, triggerRecord } from './trigger-records.ts';
+import type { TriggerList } from './trigger-shapes.ts';
 
 /** A run, or what is asked of a delivery, is small. */
 const MAX_BODY_BYTES = 262_144;
-
-const get = (answer: Asking): AutomationRoute => ({ method: 'GET', status: 200, answer: asking(answer) });
-const post = (answer: Asking): AutomationRoute => ({ method: 'POST', status: 200, answer: asking(answer) });
-/** What was asked for is kept, and done later. */
-const accept = (answer: Asking): AutomationRoute => ({ method: 'POST', status: 202, answer: asking(answer) });
-
-type Asking = (operator: Operator, context: ExchangeContext, id: string, body: unknown) => Promise<unknown>;
-
-const asking =
-  (answer: Asking): Answering =>
-  ({ operator }, context, id, body) =>
-    answer(operator, context, id, body);
 
 /** By the shape of the path, `*` for a segment that is a name. */
 export const automationRoutes: ReadonlyMap<string, AutomationRoute> = new Map([
   ...runRoutes,
   ...approvalRoutes,
-  ['/triggers', get(async (operator) => ({ triggers: operator.triggers().map(triggerRecord) }))],
-  ['/triggers/*', get(async (operator, _, name) => triggerDetails(await operator.details(name)))],
-  ['/triggers/*/pause', post(async (operator, _, name) => triggerRecord(await operator.pause(name)))],
+  [
+    '/triggers',
+    get(async ({ operator }, { view }): Promise<TriggerList> => {
+      return { triggers: operator.triggers().map((each) => triggerRecord(each, view)) };
+    }),
+  ],
+  [
+    '/triggers/*',
+    get(async ({ operator }, { id, view }) => triggerDetails(await operator.details(id), view)),
+  ],
+  [
+    '/triggers/*/pause',
+    post(async ({ operator }, { id, view }) => triggerRecord(await operator.pause(id), view)),
+  ],
   [
     '/triggers/*/resume',
-    post(async (operator, _, name) => {
-      const status = await operator.resume(name);
-      return status === undefined ? { name, state: 'gone', paused: false } : triggerRecord(status);
+    post(async ({ operator }, { id, view }) => {
+      const status = await operator.resume(id);
+      return status === undefined ? { name: id, state: 'gone', paused: false } : triggerRecord(status, view);
     }),
   ],
   [
     '/triggers/*/run',
-    post(async (operator, { traceparent, principal }, name, body) =>
-      runRecord(await operator.run(name, manualRun(body), traceparent, principal)),
+    post(async ({ operator }, { context: { traceparent, principal }, id, body }) =>
+      runResponse(await operator.run(id, manualRun(body), traceparent, principal)),
     ),
   ],
   [
     '/triggers/*/send',
-    accept(async (operator, { traceparent, principal, request }, name, body) => {
-      const idempotencyKey = request.headers['idempotency-key'];
-      const origin = { trace: traceparent, principal, idempotencyKey };
-      return { deliveries: await operator.send(name, proactiveMessage(body), origin) };
+    {
+      method: 'POST',
+      // Durable, and sent later.
+      status: 202,
+      answer: async ({ operator }, { context: { traceparent, principal, request }, id, body }) => {
+        const idempotencyKey = request.headers['idempotency-key'];
+        const origin = { trace: traceparent, principal, idempotencyKey };
+        return { deliveries: await operator.send(id, proactiveMessage(body), origin) };
+      },
+    },
+  ],
+  [
+    '/agents',
+    get(async (host, { view }) => {
+      const agents = host.operator.answering.agents.map((agent): LoadedAgent => {
+        const loaded = withStats(host, 'agent', agentRecord(agent, view));
+        return { ...loaded, servers: agentServers(agent, host) };
+      });
+      return { agents };
     }),
   ],
-  ['/agents', get(async (operator) => ({ agents: operator.answering.agents.map(agentRecord) }))],
-  ['/fleets', get(async (operator) => ({ fleets: operator.answering.fleets.map(fleetRecord) }))],
-  ['/flows', get(async (operator) => ({ flows: operator.answering.flows.map(flowRecord) }))],
-  ['/flows/*', get(async (operator, _, name) => flowDetails(operator.flow(name)))],
+  [
+    '/fleets',
+    get(async (host, { view }) => {
+      const { fleets } = host.operator.answering;
+      return { fleets: fleets.map((fleet) => withStats(host, 'fleet', fleetRecord(fleet, view))) };
+    }),
+  ],
+  [
+    '/flows',
+    get(async (host, { view }) => {
+      const { flows } = host.operator.answering;
+      return { flows: flows.map((flow) => withStats(host, 'flow', flowRecord(flow, view))) };
+    }),
+  ],
+  [
+    '/flows/*',
+    get(async (host, { id, view }) => withStats(host, 'flow', flowDetails(host.operator.flow(id), view))),
+  ],
   [
     '/deliveries',
-    get(async (operator, { request }) => {
-      const page = await operator.deliveryPage(deliveryFilter(request.query, Date.now()));
-      return { deliveries: page.deliveries.map(deliveryRecord), next_before: page.beforeSeq ?? null };
+    get(async ({ operator }, { query, view }): Promise<DeliveryList> => {
+      const page = await operator.deliveryPage(deliveryFilter(query, Date.now()));
+      return {
+        deliveries: page.deliveries.map((each) => deliveryRecord(each, view)),
+        next_before: page.beforeSeq ?? null,
+      };
     }),
   ],
-  ['/deliveries/*', get(async (operator, _, id) => deliveryDetails(await operator.delivery(id)))],
-  ['/deliveries/*/replay', post(async (operator, _, id) => deliveryRecord(await operator.replay(id)))],
-  ['/deliveries/*/discard', post(async (operator, _, id) => deliveryRecord(await operator.discard(id)))],
+  [
+    '/deliveries/*',
+    get(async ({ operator, runs }, { id, view }) =>
+      deliveryDetails(await operator.delivery(id), await runs.hasJournal(id), view),
+    ),
+  ],
+  [
+    '/deliveries/*/replay',
+    post(async ({ operator }, { id, view }) => deliveryRecord(await operator.replay(id), view)),
+  ],
+  [
+    '/deliveries/*/discard',
+    post(async ({ operator }, { id, view }) => deliveryRecord(await operator.discard(id), view)),
+  ],
 ]);
+
+function withStats<Target extends { readonly name: string }>(
+  { feed }: ApiHost,
+  kind: TargetKind,
+  target: Target,
+): Loaded<Target> {
+  return { ...target, stats: targetStats(feed.counters.of({ kind, name: target.name })) };
+}
 
 export interface FoundRoute {
   readonly route: AutomationRoute;
@@ -117,7 +172,9 @@ async function answered(
   { route, id }: FoundRoute,
   body: () => unknown,
 ): Promise<void> {
-  const answer = await route.answer(host, context, id, body());
+  const { isBrief, rest: query } = viewIn(context.request.query);
+  const view = isBrief || context.isFromInspector ? new RecordView(host.redactor) : fullView;
+  const answer = await route.answer(host, { context, id, body: body(), query, view });
   if (answer === ANSWERED) return;
   const { status } = route;
   context.json(typeof status === 'number' ? status : status(answer), answer);

@@ -14,6 +14,7 @@ import {
 import type { HttpStream } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { RouteContext } from '../route-context.ts';
+import { isoTime } from './iso-time.ts';
 
 const known = ['server', 'level', 'since', 'lines'];
 const DEFAULT_LINES = 100;
@@ -30,7 +31,7 @@ const HEADERS = [
 /** One line, in the answer and in each event `line`. */
 export function logRecord({ at, server, level, from, text }: ServerLine, redact: (text: string) => string) {
   // Redacted already, but the secrets may be others since.
-  return { at: new Date(at).toISOString(), server, level, from, text: redact(text) };
+  return { at: isoTime(at), server, level, from, text: redact(text) };
 }
 
 /** Throws InvalidQueryError, UnknownServerError and OverloadedError. */

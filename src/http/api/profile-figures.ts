@@ -2,18 +2,12 @@
 
 import type { ClientSide } from '../../../actors/mcp/client-side.ts';
 import { countsByProfile } from '../../../actors/mcp/clients/profiles/profile-clients.ts';
+import type { ProfileStats, Stats } from './stats-shapes.ts';
 
-export interface ProfileStats {
-  /** Ids of those that belong to it. */
-  readonly servers: readonly string[];
-  readonly requests: { readonly total: number; readonly failed: number; readonly in_flight: number };
-  readonly sessions: number;
-  readonly listens: number;
-}
-
-export function profileFigures({ profiles, sessions }: Pick<ClientSide, 'profiles' | 'sessions'>): {
-  readonly profiles?: Readonly<Record<string, ProfileStats>>;
-} {
+export function profileFigures({
+  profiles,
+  sessions,
+}: Pick<ClientSide, 'profiles' | 'sessions'>): Pick<Stats, 'profiles'> {
   if (profiles.size === 0) return {};
   const clients = countsByProfile(sessions);
   const figures = [...profiles.all()].map((profile): [string, ProfileStats] => [

@@ -1,6 +1,6 @@
 // Sums the figures of several queues as if they were one: those of the outbox, which has a queue for each platform.
 
-import type { QueueStats } from '../../../actors/events/inbox/work-queue.ts';
+import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 
 /** What is counted is added up, and of the times the longest is told. */
 export function statsTogether(queues: readonly QueueStats[]): QueueStats {

@@ -1,4 +1,4 @@
-// The JSON of GET /runs, and of what an agent was asked. Times are ISO 8601; what is measured of steps is milliseconds.
+// Makes the JSON of runs (run-shapes.ts).
 
 import type { RunParts } from '../../../actors/agents/runs/parts-of-run.ts';
 import { conversationOf } from '../../../actors/agents/runs/run-conversation.ts';
@@ -6,43 +6,44 @@ import type { RunMember } from '../../../actors/agents/runs/run-members.ts';
 import type { RunNode } from '../../../actors/agents/runs/run-nodes.ts';
 import { waitsFor } from '../../../actors/agents/runs/run-state.ts';
 import type { RawStep, StepPage } from '../../../actors/agents/runs/runs.ts';
-import type { RunAnswer, ShownRun } from '../../../actors/agents/runs/shown-run.ts';
+import type { RunAnswer as AnsweredRun, ShownRun } from '../../../actors/agents/runs/shown-run.ts';
 import type { ShownStep } from '../../../actors/agents/runs/step-for-people.ts';
+import { deliveryRecord, failureRecords } from './delivery-records.ts';
+import { isoTime } from './iso-time.ts';
+import { fullView, type RecordView } from './record-view.ts';
+import type {
+  MemberRecord,
+  NodeRecord,
+  RawStepRecord,
+  RunAnswer,
+  RunDetails,
+  RunRecord,
+  RunUsage,
+  StepRecord,
+} from './run-shapes.ts';
 
-const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
+/** Of an answer in the brief view. */
+const MAX_ANSWER = 2_000;
 
 /** One line of GET /runs. */
-export function runRecord(run: ShownRun) {
+export function runRecord(run: ShownRun, view: RecordView = fullView): RunRecord {
   const { delivery, kind, name, state, figures, stepCount } = run;
+  const record = deliveryRecord(delivery, view);
+  const { id, seq, until, conversation, trigger, attempts, trace, note } = record;
+  const { received_at, started_at, ended_at, next_attempt_at } = record;
   return {
-    id: delivery.id,
-    seq: delivery.seq,
-    kind,
-    name,
-    state,
-    waiting_for: waitsFor(delivery) ?? null,
-    until: iso(delivery.until),
-    conversation: delivery.key,
-    session: conversationOf(delivery.key)?.session ?? null,
-    trigger: delivery.trigger ?? null,
-    attempts: delivery.attempts,
-    steps_count: stepCount,
-    usage: usageRecord(figures),
-    received_at: iso(delivery.receivedAt),
-    started_at: iso(delivery.attempts === 0 ? undefined : delivery.startedAt),
-    ended_at: iso(delivery.endedAt),
-    next_attempt_at: iso(delivery.retryAt),
-    trace: delivery.trace,
-    note: delivery.note ?? null,
+    ...{ id, seq, kind, name: view.name(name), state, waiting_for: waitsFor(delivery) ?? null, until },
+    ...{ conversation, session: view.name(conversationOf(delivery.key)?.session), trigger, attempts },
+    ...{ steps_count: stepCount, usage: usageRecord(figures, view) },
+    ...{ received_at, started_at, ended_at, next_attempt_at, trace, note },
   };
 }
 
-/** Null for one without a journal. */
-function usageRecord(figures: ShownRun['figures']) {
+function usageRecord(figures: ShownRun['figures'], view: RecordView): RunUsage | null {
   if (figures === undefined) return null;
   const { model, iterations, tool_calls, input_tokens, output_tokens, cost, worked_ms } = figures;
   return {
-    model: model ?? null,
+    model: view.name(model),
     iterations,
     tool_calls,
     input_tokens,
@@ -53,35 +54,42 @@ function usageRecord(figures: ShownRun['figures']) {
 }
 
 /** POST /agents/:name/runs, and the end of its events. */
-export function answerRecord(run: RunAnswer) {
-  return { ...runRecord(run), answer: run.answer ?? null, data: run.data ?? null };
+export function answerRecord(run: AnsweredRun, view: RecordView = fullView): RunAnswer {
+  const data = view.isBrief ? null : (run.data ?? null);
+  return { ...runRecord(run, view), answer: view.text(run.answer, MAX_ANSWER), data };
 }
 
 /** GET /runs/:id. */
-export function runDetails(run: RunAnswer, { steps, nextAfter }: StepPage, { nodes, members }: RunParts) {
+export function runDetails(
+  run: AnsweredRun,
+  { steps, nextAfter }: StepPage,
+  { nodes, members }: RunParts,
+  view: RecordView = fullView,
+): RunDetails {
   return {
-    ...answerRecord(run),
+    ...answerRecord(run, view),
     ...(nodes === undefined ? {} : { nodes: nodes.map(nodeRecord) }),
     ...(members === undefined ? {} : { members: members.map(memberRecord) }),
-    failures: run.delivery.failures.map(({ attempt, at, note }) => ({ attempt, at: iso(at), note })),
-    steps: steps.map(stepRecord),
+    failures: failureRecords(run.delivery, view),
+    steps: steps.map((step) => ('row' in step ? rawStepRecord(step) : stepRecord(step))),
     next_after: nextAfter ?? null,
   };
 }
 
-function nodeRecord(node: RunNode) {
+/** The texts of nodes, members and steps are redacted and cut in every view. */
+export function nodeRecord(node: RunNode): NodeRecord {
   return {
     ...{ path: node.path, place: node.place, id: node.id, type: node.type, state: node.state },
     ...{ turn: node.turn ?? null, attempts: node.attempts },
-    until: iso(node.until),
+    until: isoTime(node.until),
     for_people: node.isForPeople,
     ...lifeRecord(node),
-    taken: node.taken ?? null,
+    ...{ input: node.input ?? null, approval: node.approval ?? null, taken: node.taken ?? null },
   };
 }
 
-function memberRecord({ name, state, ...life }: RunMember) {
-  return { name, state, ...lifeRecord(life) };
+export function memberRecord({ path, name, state, vote, ...life }: RunMember): MemberRecord {
+  return { path, name, state, ...lifeRecord(life), vote: vote ?? null };
 }
 
 function lifeRecord({
@@ -93,21 +101,21 @@ function lifeRecord({
 }: Pick<RunMember, 'why' | 'startedAt' | 'endedAt' | 'tookMs' | 'output'>) {
   return {
     why: why ?? null,
-    started_at: iso(startedAt),
-    ended_at: iso(endedAt),
+    started_at: isoTime(startedAt),
+    ended_at: isoTime(endedAt),
     took_ms: tookMs ?? null,
     output: output ?? null,
   };
 }
 
-/** A step has the members that its kind has. */
-export function stepRecord(step: ShownStep | RawStep) {
-  if ('row' in step) return { n: step.n, at: iso(step.at), row: step.row };
+export function stepRecord(step: ShownStep): StepRecord {
   const { n, at, kind, tookMs, until, waitingFor, ...others } = step;
   return {
-    ...{ n, at: iso(at), kind, ...others },
+    ...{ n, at: isoTime(at), kind, ...others },
     ...(tookMs === undefined ? {} : { took_ms: tookMs }),
-    ...(until === undefined ? {} : { until: iso(until) }),
+    ...(until === undefined ? {} : { until: isoTime(until) }),
     ...(waitingFor === undefined ? {} : { waiting_for: waitingFor }),
   };
 }
+
+const rawStepRecord = ({ n, at, row }: RawStep): RawStepRecord => ({ n, at: isoTime(at), row });

@@ -4,41 +4,45 @@ import { runFilter, runRequest, stepsQuery } from '../../../actors/agents/runs/r
 import type { RunState } from '../../../actors/agents/runs/run-state.ts';
 import { type TargetKind, targetKinds } from '../../../config/resources/triggers/target.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
-import { ANSWERED, type Answering, type ApiHost, type AutomationRoute } from './automation-route.ts';
+import {
+  ANSWERED,
+  type ApiHost,
+  type AutomationRoute,
+  get,
+  post,
+  type ShapedRoute,
+} from './automation-route.ts';
 import { answerRecord, runDetails, runRecord } from './run-records.ts';
+import type { RunAnswer, RunDetails, RunList } from './run-shapes.ts';
 import { streamRun } from './run-stream.ts';
-
-const get = (answer: Answering): AutomationRoute => ({ method: 'GET', status: 200, answer });
-const post = (answer: Answering): AutomationRoute => ({ method: 'POST', status: 200, answer });
 
 /** What goes on is accepted, and no more. */
 const GOES_ON: readonly RunState[] = ['queued', 'running'];
-const statusOfRun = (answer: unknown) =>
-  GOES_ON.includes((answer as ReturnType<typeof answerRecord>).state) ? 202 : 200;
+const statusOfRun = (answer: unknown) => (GOES_ON.includes((answer as RunAnswer).state) ? 202 : 200);
 
-export const runRoutes: readonly (readonly [shape: string, route: AutomationRoute])[] = [
+export const runRoutes: readonly ShapedRoute[] = [
   [
     '/runs',
-    get(async ({ runs }, { request }) => {
-      const page = await runs.list(runFilter(request.query));
-      return { runs: page.runs.map(runRecord), next_before: page.beforeSeq ?? null };
+    get(async ({ runs }, { query, view }): Promise<RunList> => {
+      const page = await runs.list(runFilter(query));
+      return { runs: page.runs.map((run) => runRecord(run, view)), next_before: page.beforeSeq ?? null };
     }),
   ],
   [
     '/runs/*',
-    get(async ({ runs }, { request }, id) => {
-      const query = stepsQuery(request.query);
+    get(async ({ runs }, { id, query, view }): Promise<RunDetails> => {
+      const asked = stepsQuery(query);
       const run = await runs.answer(id);
-      return runDetails(run, await runs.steps(id, query), await runs.parts(run));
+      return runDetails(run, await runs.steps(id, asked), await runs.parts(run), view);
     }),
   ],
-  ['/runs/*/cancel', post(async ({ runs }, _, id) => runRecord(await runs.cancel(id)))],
-  ['/runs/*/retry', post(async ({ runs }, _, id) => runRecord(await runs.retry(id)))],
+  ['/runs/*/cancel', post(async ({ runs }, { id, view }) => runRecord(await runs.cancel(id), view))],
+  ['/runs/*/retry', post(async ({ runs }, { id, view }) => runRecord(await runs.retry(id), view))],
   [
     '/runs/*/events',
-    get(async (host, context, id) => {
+    get(async (host, { context, id, view }) => {
       if (refusedStream(host, context)) return ANSWERED;
-      await streamRun(context, host.heartbeat, (begin) => host.runs.watch(id, begin));
+      await streamRun(context, host.heartbeat, view, (begin) => host.runs.watch(id, begin));
       return ANSWERED;
     }),
   ],
@@ -49,15 +53,15 @@ function asking(kind: TargetKind): AutomationRoute {
   return {
     method: 'POST',
     status: statusOfRun,
-    answer: async (host, context, name, body) => {
+    answer: async (host, { context, id: name, body, view }) => {
       const { request, traceparent: trace, principal } = context;
       const asked = runRequest(kind, body);
       const target = { kind, name };
       const origin = { trace, principal, idempotencyKey: request.headers['idempotency-key'] };
       if (!wantsStream(request.headers.accept))
-        return answerRecord(await host.runs.ask(target, asked, origin));
+        return answerRecord(await host.runs.ask(target, asked, origin), view);
       if (refusedStream(host, context)) return ANSWERED;
-      await streamRun(context, host.heartbeat, (begin) =>
+      await streamRun(context, host.heartbeat, view, (begin) =>
         host.runs.askAndWatch(target, asked, origin, begin),
       );
       return ANSWERED;

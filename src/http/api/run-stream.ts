@@ -8,7 +8,10 @@ import { StoppedError } from '../../../actors/base/errors/errors.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { Heartbeat } from '../mcp/heartbeat.ts';
+import type { RecordView } from './record-view.ts';
+import type { ApprovalEvent, RetryEvent, TextEvent, ToolEvent } from './run-events.ts';
 import { answerRecord, runRecord, stepRecord } from './run-records.ts';
+import type { RunRecord, StepRecord } from './run-shapes.ts';
 
 const HEADERS = [
   ['content-type', 'text/event-stream'],
@@ -20,11 +23,12 @@ const HEADERS = [
 export async function streamRun(
   context: ExchangeContext,
   heartbeat: Heartbeat,
+  view: RecordView,
   open: (begin: () => RunReader) => Promise<RunWatch>,
 ): Promise<void> {
   let stream: RunStream | undefined;
   const watch = await open(() => {
-    stream = new RunStream(context, heartbeat);
+    stream = new RunStream(context, heartbeat, view);
     return stream;
   });
   stream?.whenGone(() => watch.close());
@@ -33,13 +37,15 @@ export async function streamRun(
 class RunStream implements RunReader {
   readonly #http: HttpStream;
   readonly #heartbeat: Heartbeat;
+  readonly #view: RecordView;
   readonly #onBeat = { heartbeat: () => void this.#http.write(': \n\n') };
   #isGone = false;
   #whenGone: (() => void) | undefined;
   #whenRoom: (() => void) | undefined;
 
-  constructor(context: ExchangeContext, heartbeat: Heartbeat) {
+  constructor(context: ExchangeContext, heartbeat: Heartbeat, view: RecordView) {
     this.#heartbeat = heartbeat;
+    this.#view = view;
     this.#http = context.reply.stream(200, context.headers(HEADERS));
     context.reply.onAbort(() => this.#leave());
     this.#http.onDrain(() => this.#goOn());
@@ -54,7 +60,9 @@ class RunStream implements RunReader {
 
   tell(event: RunEvent): Promise<void> | undefined {
     if (this.#isGone) return undefined;
-    const hasRoom = this.#http.write(`event: ${event.event}\ndata: ${JSON.stringify(dataOf(event))}\n\n`);
+    const hasRoom = this.#http.write(
+      `event: ${event.event}\ndata: ${JSON.stringify(dataOf(event, this.#view))}\n\n`,
+    );
     if (hasRoom || this.#isGone) return undefined;
     return new Promise((resolve) => {
       this.#whenRoom = resolve;
@@ -83,25 +91,18 @@ class RunStream implements RunReader {
   }
 }
 
-function dataOf(event: RunEvent): object {
+type EventData = RunRecord | StepRecord | TextEvent | ToolEvent | ApprovalEvent | RetryEvent;
+
+function dataOf(event: RunEvent, view: RecordView): EventData {
   switch (event.event) {
     case 'run':
     case 'state':
-      return runRecord(event.run);
+      return runRecord(event.run, view);
     case 'text':
       return 'delta' in event ? { delta: event.delta } : { text: event.text, part: event.part };
     case 'tool': {
-      const {
-        part,
-        call,
-        tool,
-        arguments: given,
-        result,
-        state = 'called',
-        took_ms,
-      } = stepRecord(event.step) as {
-        readonly [name: string]: unknown;
-      };
+      const step = stepRecord(event.step);
+      const { part, call, tool, arguments: given, result, state = 'called', took_ms } = step;
       return { part, call, name: tool, arguments: given, state, result, took_ms };
     }
     case 'part':
@@ -111,6 +112,6 @@ function dataOf(event: RunEvent): object {
     case 'retry':
       return { reason: event.reason, in_ms: event.inMs };
     case 'end':
-      return answerRecord(event.answer);
+      return answerRecord(event.answer, view);
   }
 }

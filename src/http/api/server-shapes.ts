@@ -1,9 +1,31 @@
-// JSON of a server in GET /servers and GET /servers/:id. Types only, shared by the API, the command line and the
+// JSON of a server in GET /servers, GET /servers/:id and GET /stats. Types only, shared by the API, the command line and the
 // inspector's page, which is checked without the types of Node.
 
 import type { ServerState } from '../../../machines/server.ts';
 
-export interface ServerRecord {
+interface ServerCounters {
+  readonly requests: number;
+  readonly failed: number;
+  readonly in_flight: number;
+  readonly waiting: number;
+  readonly restarts: number;
+  readonly uptime_seconds: number;
+}
+
+/** One server in GET /stats. */
+export interface ServerStats extends ServerCounters {
+  readonly state: ServerState;
+  readonly latency_ms: Readonly<Record<'p50' | 'p95' | 'p99', number | null>>;
+}
+
+export interface ServerTrouble {
+  /** The last failure; it stays when the server runs again. */
+  readonly last_error: { readonly code: string; readonly message: string } | null;
+  readonly next_retry_at: string | null;
+  readonly is_parked: boolean;
+}
+
+export interface ServerRecord extends ServerCounters, ServerTrouble {
   readonly id: string;
   readonly runtime: string;
   readonly state: ServerState;
@@ -13,18 +35,13 @@ export interface ServerRecord {
   /** The node of such a server; null while it does not run. */
   readonly node?: string | null;
   readonly enabled: boolean;
-  readonly requests: number;
-  readonly failed: number;
-  readonly in_flight: number;
-  readonly waiting: number;
-  readonly restarts: number;
-  readonly uptime_seconds: number;
   readonly started_at: string | null;
   readonly last_used_at: string | null;
-  readonly last_error: { readonly code: string; readonly message: string } | null;
-  readonly next_retry_at: string | null;
-  readonly is_parked: boolean;
   readonly pids: readonly number[];
+}
+
+export interface ServerList {
+  readonly servers: readonly ServerRecord[];
 }
 
 /** List items that merged lists repair or omit; the first few are described. */

@@ -28,11 +28,13 @@ export class ExchangeContext {
   principal: Principal = anonymous;
   /** Another node has passed it on, and it goes no further. */
   isFromNode = false;
+  /** The inspector's page has sent it: records are brief (RV1). */
+  isFromInspector = false;
   /** True for MCP addresses; set before anything is answered. */
   isMcp = false;
   #traceparent: string | undefined;
-  /** Set when the origin is allowed: sent with every answer. */
-  corsHeaders: HeaderList = none;
+  /** Sent with every answer: of an allowed origin, and of the inspector. */
+  extraHeaders: HeaderList = none;
 
   constructor(request: HttpRequest, reply: HttpReply) {
     this.request = request;
@@ -49,7 +51,7 @@ export class ExchangeContext {
   headers(more: HeaderList = none, type?: Header): HeaderList {
     const id: Header = ['x-request-id', this.requestId];
     const all: Header[] = type === undefined ? [id] : [id, type];
-    if (this.corsHeaders.length > 0) all.push(...this.corsHeaders);
+    if (this.extraHeaders.length > 0) all.push(...this.extraHeaders);
     if (more.length > 0) all.push(...more);
     return all;
   }

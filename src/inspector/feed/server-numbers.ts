@@ -2,21 +2,15 @@
 
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
-import { serverStats } from '../../http/api/records.ts';
+import { serverStats, serverTrouble } from '../../http/api/server-records.ts';
 import type { ServerNumbers } from '../wire/feed-wire.ts';
 import { ChangedRows } from './changed-rows.ts';
 
 const MAX_ERROR = 300;
 
 export function numbersOf(server: ManagedServer, redactor: Redactor): ServerNumbers {
-  const { lastError } = server;
-  return {
-    id: server.id,
-    ...serverStats(server),
-    next_retry_at: server.nextRetryAt ?? null,
-    is_parked: server.handle.isParked,
-    last_error: lastError === undefined ? null : redactor.excerpt(lastError.message, MAX_ERROR),
-  };
+  const trouble = serverTrouble(server, (text) => redactor.excerpt(text, MAX_ERROR));
+  return { id: server.id, ...serverStats(server), ...trouble };
 }
 
 /** Percentiles are sorted out of a thousand latencies: not for a server that nobody has called meanwhile. */

@@ -5,6 +5,8 @@
 import type { AnyActorRef } from 'xstate';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import type { AutomationFigures } from '../../http/api/automation-figures.ts';
+import { RecordView } from '../../http/api/record-view.ts';
+import { triggerState } from '../../http/api/trigger-state.ts';
 import type { HttpStream } from '../../http/listener/seam.ts';
 import type { NumbersMessage, Totals, TreeMessage } from '../wire/feed-wire.ts';
 import { ActorFeed } from './actor-feed.ts';
@@ -12,7 +14,7 @@ import { ActorNames } from './actor-names.ts';
 import { clusterNumbers } from './cluster-numbers.ts';
 import { changedServers, numbersOf } from './server-numbers.ts';
 import { tellStately } from './stately-stream.ts';
-import { automationTotals, changedTriggers, triggerNumbers } from './trigger-numbers.ts';
+import { automationTotals, changedTriggers } from './trigger-numbers.ts';
 import { eventText, Viewer } from './viewer.ts';
 
 const PULSE_MS = 1_000;
@@ -35,6 +37,7 @@ export class Watchers {
   readonly #others = new Set<{ end(): void; silence(): void }>();
   readonly #servers: ReturnType<typeof changedServers>;
   readonly #triggers: ReturnType<typeof changedTriggers>;
+  readonly #view: RecordView;
   #unwatch: (() => void) | undefined;
   #pulse: NodeJS.Timeout | undefined;
   #pulses = 0;
@@ -49,7 +52,8 @@ export class Watchers {
     this.#names = new ActorNames(gateway.redactor);
     this.#feed = new ActorFeed(root, this.#names);
     this.#servers = changedServers(gateway.redactor);
-    this.#triggers = changedTriggers(gateway.redactor);
+    this.#view = new RecordView(gateway.redactor);
+    this.#triggers = changedTriggers(this.#view);
   }
 
   get isFull(): boolean {
@@ -142,7 +146,7 @@ export class Watchers {
     const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.life.startTime.at, missed };
     const { redactor } = this.#gateway;
     const servers = this.#gateway.mcp.servers.all().map((server) => numbersOf(server, redactor));
-    const triggers = (this.#figures?.triggers() ?? []).map((status) => triggerNumbers(status, redactor));
+    const triggers = (this.#figures?.triggers() ?? []).map((status) => triggerState(status, this.#view));
     const rows = { servers, gone: [], triggers, gone_triggers: [] };
     const numbers: NumbersMessage = { ...this.#totals(), ...rows };
     this.#servers.forget();

@@ -189,7 +189,7 @@ function Header({ state, view, go }: { readonly state: PageState; readonly view:
         </span>
       )}
       {lost.length > 0 && <span class="chip">{lost.join(', ')}</span>}
-      {mayAct(totals) && <Commands commands={[['Reload catalog', 'reload']]} />}
+      {mayAct(totals) && <Commands commands={[['Reload catalog', 'admin/reload']]} />}
     </header>
   );
 }

@@ -1,7 +1,7 @@
 // Times and numbers as a reader takes them in at a glance.
 
-/** 14:03:07.123, in the reader's own time zone. */
-export function clock(at: number): string {
+/** 14:03:07.123, in the reader's own time zone. `at` is in epoch milliseconds, or as the API has it. */
+export function clock(at: number | string): string {
   const date = new Date(at);
   const two = (value: number) => String(value).padStart(2, '0');
   const ms = String(date.getMilliseconds()).padStart(3, '0');
@@ -16,6 +16,12 @@ export function span(ms: number): string {
   if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h`;
   return `${Math.floor(seconds / 86_400)} d`;
 }
+
+/** How long ago a time of the API was. */
+export const ago = (at: string, now: number): string => span(now - Date.parse(at));
+
+/** How long it is until a time of the API. */
+export const left = (until: string, now: number): string => span(Date.parse(until) - now);
 
 export function count(value: number): string {
   if (value < 10_000) return String(value);

@@ -10,15 +10,17 @@ import type { Runs } from '../../../actors/agents/runs/runs.ts';
 import { rowOf, SHOWN_TEXT, ShownSteps } from '../../../actors/agents/runs/shown-step.ts';
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Store } from '../../../actors/store/store.ts';
+import { RecordView } from '../../http/api/record-view.ts';
+import { runDetails, stepRecord } from '../../http/api/run-records.ts';
 import type { HttpStream } from '../../http/listener/seam.ts';
 import type { RunMessage } from '../wire/run-wire.ts';
 import { RunPicture } from './run-picture.ts';
-import { runDetails, stepRow } from './run-rows.ts';
 
 export const MAX_STEPS = 500;
 const BEAT_MS = 100;
 const PULSE_MS = 2_000;
 const HEARTBEAT_PULSES = 7;
+const NO_STEPS = { steps: [], nextAfter: undefined };
 /** Whose places those who watch from here take in the feed: together they have a share. */
 const SHARE = 'inspector';
 
@@ -34,6 +36,7 @@ export interface RunViewerHost {
 export class RunViewer {
   readonly #host: RunViewerHost;
   readonly #id: string;
+  readonly #view: RecordView;
   readonly #stream: HttpStream;
   readonly #unwatch: () => void;
   readonly #pulse: NodeJS.Timeout;
@@ -57,6 +60,7 @@ export class RunViewer {
   constructor(host: RunViewerHost, id: string, begin: () => HttpStream) {
     this.#host = host;
     this.#id = id;
+    this.#view = new RecordView(host.redactor);
     this.#steps = this.#shownSteps();
     this.#picture = new RunPicture(host.redactor);
     this.#unwatch = host.feed.watch(id, SHARE, (news) => this.#onNews(news));
@@ -133,11 +137,12 @@ export class RunViewer {
     this.#isStale = false;
     const shown = await this.#host.runs.run(this.#id);
     if (shown.stepCount < this.#seen) this.#beginAnew();
-    const run = runDetails(shown, this.#host.redactor);
+    const { answer } = shown.delivery;
+    const run = runDetails({ ...shown, answer, data: undefined }, NO_STEPS, {}, this.#view);
     const text = JSON.stringify(run);
     if (text !== this.#run || this.#isAnew) {
       this.#run = text;
-      this.#tell({ kind: 'run', data: { at: Date.now(), run, is_anew: this.#isAnew } });
+      this.#tell({ kind: 'run', data: { run, is_anew: this.#isAnew } });
       this.#isAnew = false;
     }
     await this.#tellSteps(shown.stepCount);
@@ -155,7 +160,7 @@ export class RunViewer {
       if (page.length === 0) return;
       const shown = page.map((step) => {
         this.#picture.take(step);
-        return stepRow(this.#steps.next(step));
+        return stepRecord(this.#steps.next(step));
       });
       this.#seen = page.at(-1)?.n ?? count;
       const steps = shown.filter(({ n }) => n > count - MAX_STEPS);

@@ -4,6 +4,7 @@ import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import type { BodyHandler } from '../../http/listener/seam.ts';
 import type { ExchangeContext } from '../../http/mcp/exchange-context.ts';
 import { NOTHING_THERE, securityHeaders } from '../answer-headers.ts';
+import { decodedSegment } from '../path-segment.ts';
 import type { ToolCalls } from './tool-call.ts';
 import type { ToolDesk } from './tool-desk.ts';
 
@@ -30,7 +31,7 @@ export class ToolRoutes {
   /** `words` as they are in the path: `servers`, the id, `tools`, and the name of a tool, and `call`. */
   handle(context: ExchangeContext, words: readonly string[]): BodyHandler | undefined {
     const { method, query } = context.request;
-    const [, id = '', , name, verb] = words.map(decoded);
+    const [, id = '', , name, verb] = words.map((word) => decodedSegment(word));
     const isRead = method === 'GET' || method === 'HEAD';
     if (method === 'POST' && words.length === 5 && verb === 'call' && name !== undefined)
       return (_, body) => {
@@ -84,13 +85,4 @@ async function load(gateway: CalledGateway): Promise<Tools> {
     import('./tool-desk.ts'),
   ]);
   return { desk: new ToolDesk(gateway), calls: new ToolCalls(gateway) };
-}
-
-/** A name that is written wrongly is a name of nothing. */
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return '';
-  }
 }

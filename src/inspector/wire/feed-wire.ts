@@ -1,5 +1,12 @@
 // What goes from the gateway to whoever watches it, for both ends: the server side fills these, the page reads them.
-// Types only. Field names are those of the JSON; times are epoch milliseconds.
+// Types only. Field names are those of the JSON. Records of the API have its times; the feed's own are epoch milliseconds.
+
+import type { NodeStatus } from '../../../actors/cluster/node-list.ts';
+import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
+import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
+import type { ServerStats, ServerTrouble } from '../../http/api/server-shapes.ts';
+import type { ClientStats } from '../../http/api/stats-shapes.ts';
+import type { TriggerState } from '../../http/api/trigger-shapes.ts';
 
 /** `{"failed":"parked"}` for nested states, as XState writes it. */
 export type StateValue = string | { readonly [region: string]: StateValue | undefined };
@@ -65,128 +72,25 @@ export interface TreeMessage extends Tree {
   readonly missed: number;
 }
 
-export interface ServerNumbers {
+export interface ServerNumbers extends ServerStats, ServerTrouble {
   readonly id: string;
-  readonly state: string;
-  readonly requests: number;
-  readonly failed: number;
-  readonly in_flight: number;
-  readonly waiting: number;
-  readonly restarts: number;
-  readonly uptime_seconds: number;
-  readonly latency_ms: {
-    readonly p50: number | null;
-    readonly p95: number | null;
-    readonly p99: number | null;
-  };
-  /** Set while it is parked or waits for its next start. */
-  readonly next_retry_at: number | null;
-  readonly is_parked: boolean;
-  /** Why it has failed last; redacted and cut. It stays when it runs again. */
-  readonly last_error: string | null;
-}
-
-/** Of a connection of ours to a platform, which the triggers of an account share. */
-export interface ConnectionNumbers {
-  readonly platform: string;
-  readonly account: string;
-  /** Of its machine; `standby` while another node is connected. */
-  readonly state: string;
-  /** When that began. */
-  readonly since: number;
-  /** The name of that node, where it is known. */
-  readonly held_by: string | null;
-  readonly last_error: string | null;
-  readonly next_retry_at: number | null;
-}
-
-/** Of the account that answers are sent under, while its platform does not answer. */
-export interface CircuitNumbers {
-  readonly state: 'open' | 'halfOpen';
-  readonly since: number;
-  readonly last_error: string;
-}
-
-export interface TriggerNumbers {
-  readonly name: string;
-  readonly type: string;
-  /** Of its machine; `off` for one that is switched off. */
-  readonly state: string;
-  /** Marked as paused, in whatever state. */
-  readonly is_paused: boolean;
-  /** Events that were answered, and attempts that failed. */
-  readonly handled: number;
-  readonly failed: number;
-  readonly last_event_at: number | null;
-  readonly last_error: string | null;
-  readonly next_retry_at: number | null;
-  /** Null for one that uses none. */
-  readonly connection: ConnectionNumbers | null;
-  /** Null while nothing is wrong. */
-  readonly circuit: CircuitNumbers | null;
 }
 
 /** Of a kind of work: on events, or on answers that are to be sent. */
-export interface WorkNumbers {
+export interface WorkNumbers extends Omit<QueueStats, 'states'> {
   /** Of its actor: `conversations`, `outbox`. */
   readonly name: string;
-  /** Mailboxes with a turn. */
-  readonly active: number;
-  /** Actors that have nothing to do and stay for a while. */
-  readonly resting: number;
-  /** Runs that go on although they were told to end. */
-  readonly overruns: number;
-  /** How many may be at work together. */
-  readonly places: number;
-  readonly handled: number;
-  readonly failed: number;
-  readonly dead: number;
-  readonly duration_ms: { readonly p50: number | null; readonly p95: number | null };
-}
-
-export interface DeliveryNumbers {
-  readonly queued: number;
-  readonly running: number;
-  readonly retrying: number;
-  readonly held: number;
-  readonly waiting: number;
-  readonly dead: number;
 }
 
 export interface AutomationTotals {
   /** Null while the store does not answer. */
-  readonly deliveries: DeliveryNumbers | null;
+  readonly deliveries: DeliveryCounts | null;
   /** Every kind that the gateway has. */
   readonly works: readonly WorkNumbers[];
 }
 
-/** A delivery that was given up. */
-export interface DeadDelivery {
-  readonly id: string;
-  readonly trigger: string | null;
-  readonly attempts: number;
-  readonly ended_at: number | null;
-  readonly note: string | null;
-}
-
-/** A delivery that is parked. */
-export interface WaitingDelivery {
-  readonly id: string;
-  readonly trigger: string | null;
-  /** The name that wakes it. */
-  readonly waiting_for: string;
-  /** When a timer does so at the latest. */
-  readonly until: number | null;
-  readonly note: string | null;
-}
-
 /** One of the gateways that share a store. */
-export interface NodeRow {
-  readonly name: string;
-  readonly state: 'running' | 'draining';
-  readonly epoch: number;
-  readonly version: string | null;
-  readonly config_hash: string | null;
+export interface NodeRow extends NodeStatus {
   /** The one that this page is of. */
   readonly is_this: boolean;
 }
@@ -198,16 +102,13 @@ export interface ClusterNumbers {
   readonly stale_seconds: number | null;
 }
 
-export interface Totals {
+export interface Totals extends ClientStats {
   readonly at: number;
   readonly version: string;
   readonly started_at: number;
   readonly is_draining: boolean;
   /** Whether servers may be started and stopped from here, and triggers paused. */
   readonly commands: boolean;
-  readonly requests: { readonly total: number; readonly failed: number; readonly in_flight: number };
-  readonly sessions: number;
-  readonly listens: number;
   readonly dead_letters: number;
   readonly viewers: number;
   /** Null where there are no triggers. */
@@ -222,7 +123,7 @@ export interface NumbersMessage extends Totals {
   /** Ids of servers that have left the catalog. */
   readonly gone: readonly string[];
   /** As the servers. */
-  readonly triggers: readonly TriggerNumbers[];
+  readonly triggers: readonly TriggerState[];
   readonly gone_triggers: readonly string[];
 }
 

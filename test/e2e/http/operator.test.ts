@@ -119,8 +119,9 @@ test('unknown methods and unknown paths are answered to an anonymous sender as b
 
 describe('the inspector', () => {
   const commands = [
-    ...['servers/curious/start', 'servers/curious/stop', 'servers/curious/tools/pay/call', 'reload', 'links'],
-    ...['triggers/x/pause', 'runs/x/cancel', 'deliveries/x/replay', 'approvals/x/approve', 'nothing'],
+    ...['api/servers/curious/start', 'api/servers/curious/stop', 'servers/curious/tools/pay/call', 'links'],
+    ...['api/triggers/x/pause', 'api/runs/x/cancel', 'api/deliveries/x/replay', 'api/approvals/x/approve'],
+    ...['api/admin/reload', 'nothing'],
   ];
 
   test.each(commands)('refuses POST /inspector/%s to an anonymous sender', async (path) => {
@@ -136,7 +137,7 @@ describe('the inspector', () => {
       '/inspector',
       '/inspector/view/curious/log',
       '/inspector/connect',
-      '/inspector/runs',
+      '/inspector/api/runs',
     ]) {
       const { status, headers } = await ask(at(path), { headers: anonymously });
       expect([path, status, headers['set-cookie']]).toEqual([path, 200, undefined]);
@@ -161,11 +162,11 @@ describe('the inspector', () => {
     expect([again.status, again.headers['set-cookie']]).toEqual([303, undefined]);
     const sent = { cookie: cookie.split(';', 1)[0] ?? '' };
     expect((await ask(at('/inspector'), { headers: sent })).text).not.toContain('data-access');
-    expect((await post('/inspector/servers/curious/stop', sent)).status).toBe(200);
+    expect((await post('/inspector/api/servers/curious/stop', sent)).status).toBe(200);
     // The cookie opens the inspector alone, and pages from foreign origins cannot use it.
     expect((await post('/admin/reload', { ...anonymously, ...sent })).status).toBe(401);
     const foreign = { ...sent, origin: 'http://127.0.0.1:9' };
-    expect((await post('/inspector/servers/curious/stop', foreign)).status).toBe(403);
+    expect((await post('/inspector/api/servers/curious/stop', foreign)).status).toBe(403);
   });
 });
 

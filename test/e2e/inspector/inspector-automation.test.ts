@@ -217,7 +217,7 @@ describe('triggers in the inspector', () => {
     await page.goto(`${plain.url}/inspector/view/~trigger/orders/log`);
     await page.locator('.box.active[data-path="open"]').waitFor();
     expect(await page.getByRole('button', { name: 'Pause', exact: true }).count()).toBe(0);
-    const refused = await ask(`${plain.url}/inspector/triggers/orders/pause`, { method: 'POST' });
+    const refused = await ask(`${plain.url}/inspector/api/triggers/orders/pause`, { method: 'POST' });
     expect([refused.status, refused.json.message]).toEqual([
       403,
       expect.stringContaining('inspector.commands'),
@@ -235,7 +235,7 @@ describe('triggers in the inspector', () => {
       'triggers/orders',
       'servers/orders/start',
     ])
-      expect((await ask(`${ready.url}/inspector/${path}`, { method: 'POST' })).status, path).toBe(404);
+      expect((await ask(`${ready.url}/inspector/api/${path}`, { method: 'POST' })).status, path).toBe(404);
     expect(complaints).toEqual([]);
   });
 
@@ -265,8 +265,8 @@ describe('triggers in the inspector', () => {
         : undefined,
     );
     await eventually(async () => {
-      const { json } = await ask(`${gateway.url}/inspector/dead-deliveries`);
-      expect(json.recent).toMatchObject([{ trigger: 'orders', attempts: 2 }]);
+      const { json } = await ask(`${gateway.url}/inspector/api/deliveries?state=dead`);
+      expect(json.deliveries).toMatchObject([{ trigger: 'orders', attempts: 2 }]);
     });
     const { text } = feed.reader;
     expect(text).toContain('conversation/http/orders/of [redacted] (');

@@ -52,7 +52,7 @@ describe.each(fillings)('beyond loopback on %s', (http) => {
     const cookie = entered.headers['set-cookie']?.[0]?.split(';', 1)[0] ?? '';
     const post = (path: string, headers: Readonly<Record<string, string>>) =>
       ask(url + path, { method: 'POST', headers });
-    const start = '/inspector/servers/echo/start';
+    const start = '/inspector/api/servers/echo/start';
     expect((await post(start, { ...own, cookie })).json).toMatchObject({ id: 'echo', state: 'running' });
     const rebound = { host: 'evil.example', origin: 'http://evil.example' };
     expect((await enter(rebound, 'a guess')).status).toBe(403);
@@ -62,7 +62,10 @@ describe.each(fillings)('beyond loopback on %s', (http) => {
       { ...own, origin: 'http://gw.example:3000', cookie },
       { ...own, 'sec-fetch-site': 'cross-site', cookie },
     ])
-      expect([headers, (await post('/inspector/servers/echo/stop', headers)).status]).toEqual([headers, 403]);
+      expect([headers, (await post('/inspector/api/servers/echo/stop', headers)).status]).toEqual([
+        headers,
+        403,
+      ]);
     expect((await post('/servers/echo/stop', { ...own, cookie })).status).toBe(403);
     const { json } = await ask(`${url}/servers/echo`, { headers: { 'x-api-key': KEY } });
     expect(json.state).toBe('running');

@@ -318,16 +318,13 @@ describe('fleets and flows in the inspector', () => {
   });
 
   test('are told of to other programs', async () => {
-    const { json } = await ask(`${gateway.url}/inspector/flows/shipping`);
-    expect(json).toMatchObject({ name: 'shipping', nodes: 11, parameters: ['version'] });
+    const { json } = await ask(`${gateway.url}/inspector/api/flows/shipping`);
+    expect(json).toMatchObject({ name: 'shipping', nodes_count: 11, parameters: [{ name: 'version' }] });
     expect(JSON.stringify(json)).not.toContain(SECRET);
-    expect((await ask(`${gateway.url}/inspector/flows/nobody`)).status).toBe(404);
-    expect((await ask(`${gateway.url}/inspector/flows`)).status).toBe(404);
-    const all = (await ask(`${gateway.url}/inspector/agents`)).json;
+    expect((await ask(`${gateway.url}/inspector/api/flows/nobody`)).status).toBe(404);
+    const all = (await ask(`${gateway.url}/inspector/api/flows`)).json;
     expect(all.flows.map(({ name }: { name: string }) => name)).toEqual(['shipping', 'voting']);
-    expect((await ask(`${gateway.url}/inspector/approvals?run=nobody`)).json).toMatchObject({
-      pending: [],
-      decided: [],
-    });
+    const none = { approvals: [], next_before: null };
+    expect((await ask(`${gateway.url}/inspector/api/approvals?run=nobody`)).json).toEqual(none);
   });
 });

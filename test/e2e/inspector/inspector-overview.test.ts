@@ -82,9 +82,9 @@ describe('the first view of the page', () => {
 
   test('pages through the deliveries, and acts on none where it may not', async () => {
     const { gateway } = await startTroubled({ commands: false });
-    const { json } = await ask(`${gateway.url}/inspector/deliveries?limit=2`);
+    const { json } = await ask(`${gateway.url}/inspector/api/deliveries?limit=2`);
     expect(json.deliveries.length).toBe(2);
-    const { json: rest } = await ask(`${gateway.url}/inspector/deliveries?before=${json.next_before}`);
+    const { json: rest } = await ask(`${gateway.url}/inspector/api/deliveries?before=${json.next_before}`);
     const seqs = [...json.deliveries, ...rest.deliveries].map(({ seq }: { seq: number }) => seq);
     expect(seqs).toEqual([...seqs].sort((a, b) => b - a));
     const { page, complaints } = await open();
@@ -95,10 +95,10 @@ describe('the first view of the page', () => {
     await page.locator(`[data-delivery="${json.deliveries[0].id}"]`).getByRole('link').click();
     await page.locator('#delivery', { hasText: 'set inspector.commands: true' }).waitFor();
     expect(await page.locator('#delivery button').count()).toBe(0);
-    const path = `${gateway.url}/inspector/deliveries/${encodeURIComponent(json.deliveries[0].id)}`;
+    const path = `${gateway.url}/inspector/api/deliveries/${encodeURIComponent(json.deliveries[0].id)}`;
     expect((await ask(`${path}/replay`, { method: 'POST' })).status).toBe(403);
-    expect((await ask(`${gateway.url}/inspector/deliveries/nobody`)).status).toBe(404);
-    expect((await ask(`${gateway.url}/inspector/deliveries?state=no`)).status).toBe(400);
+    expect((await ask(`${gateway.url}/inspector/api/deliveries/nobody`)).status).toBe(404);
+    expect((await ask(`${gateway.url}/inspector/api/deliveries?state=no`)).status).toBe(400);
     expect(complaints).toEqual([]);
   });
 

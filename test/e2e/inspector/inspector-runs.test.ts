@@ -226,12 +226,12 @@ describe('runs in the inspector', () => {
     expect((await ask(`${gateway.url}/runs/${encodeURIComponent(id)}`)).json.state).toMatch(/queued|running/);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.locator('#run .pill', { hasText: 'cancelled' }).waitFor();
-    const again = await ask(`${gateway.url}/inspector/runs/${encodeURIComponent(id)}/cancel`, {
+    const again = await ask(`${gateway.url}/inspector/api/runs/${encodeURIComponent(id)}/cancel`, {
       method: 'POST',
     });
     expect([again.status, again.json.message]).toEqual([409, expect.stringContaining('cancelled')]);
-    for (const path of ['runs/x/cancel', 'runs/x/stop', 'runs', 'agents/desk/cancel'])
-      expect((await ask(`${gateway.url}/inspector/${path}`, { method: 'POST' })).status).toBe(404);
+    for (const path of ['runs/x/cancel', 'runs/x/stop', 'runs', 'agents/desk/cancel', 'agents/desk/runs'])
+      expect((await ask(`${gateway.url}/inspector/api/${path}`, { method: 'POST' })).status).toBe(404);
   });
 
   test('that are not there are said to be, and a page in the narrow can be read', async () => {
@@ -244,11 +244,17 @@ describe('runs in the inspector', () => {
   });
 
   test('and agents are told of to other programs', async () => {
-    const { json } = await ask(`${gateway.url}/inspector/runs?limit=5&agent=oncall`);
-    expect(json).toMatchObject({ has_more: false, runs: [{ id: 'http:orders/1 %2F', cost: 0.0084 }] });
-    const path = `${gateway.url}/inspector/runs/${encodeURIComponent('http:orders/1 %2F')}`;
-    expect((await ask(path)).json).toMatchObject({ run: { steps: 6 }, next_after: null });
-    expect((await ask(`${gateway.url}/inspector/runs?state=ended`)).status).toBe(400);
+    const { json } = await ask(`${gateway.url}/inspector/api/runs?limit=5&agent=oncall`);
+    expect(json).toMatchObject({
+      next_before: null,
+      runs: [{ id: 'http:orders/1 %2F', usage: { cost: 0.0084 } }],
+    });
+    const id = encodeURIComponent('http:orders/1 %2F');
+    const path = `${gateway.url}/inspector/runs/${id}`;
+    expect((await ask(`${gateway.url}/inspector/api/runs/${id}`)).json).toMatchObject({
+      ...{ steps_count: 6, next_after: null },
+    });
+    expect((await ask(`${gateway.url}/inspector/api/runs?state=ended`)).status).toBe(400);
     expect((await ask(`${path}/feeds/x`)).status).toBe(404);
     expect((await ask(`${gateway.url}/inspector/runs/nobody/feed`)).status).toBe(404);
     const feed = new EventReader(`${path}/feed`, {});
@@ -288,7 +294,7 @@ describe('approvals in the inspector', () => {
       expect(woken.waiting_for).toBeNull();
     });
     expect(complaints).toEqual([]);
-    const again = await ask(`${gateway.url}/inspector/approvals/${approvalId('yes')}/deny`, {
+    const again = await ask(`${gateway.url}/inspector/api/approvals/${approvalId('yes')}/deny`, {
       method: 'POST',
     });
     expect([again.status, again.json.message]).toEqual([
@@ -297,13 +303,13 @@ describe('approvals in the inspector', () => {
     ]);
   });
 
-  test('APD1: are not approved where they are too long to be shown whole; they may be denied', async () => {
+  test('ART1: are not approved where they are too long to be shown whole; they may be denied', async () => {
     const { page } = await open();
     await page.goto(`${gateway.url}/inspector/view/~approvals/details`);
     const asked = item(page, 'long');
     await asked.locator('.note').waitFor();
     expect(await asked.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
-    const path = `${gateway.url}/inspector/approvals/${approvalId('long')}`;
+    const path = `${gateway.url}/inspector/api/approvals/${approvalId('long')}`;
     expect((await ask(`${path}/approve`, { method: 'POST' })).status).toBe(409);
     expect((await ask(`${path}/deny`, { method: 'POST' })).json).toMatchObject({
       state: 'denied',
@@ -313,19 +319,18 @@ describe('approvals in the inspector', () => {
 
   test('are refused with what is wrong', async () => {
     const decide = (id: string, body: string) =>
-      ask(`${gateway.url}/inspector/approvals/${id}/approve`, {
+      ask(`${gateway.url}/inspector/api/approvals/${id}/approve`, {
         ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body },
       });
     expect((await decide('nobody', '{}')).status).toBe(404);
     for (const body of ['{', '{"comment":1}', JSON.stringify({ comment: 'x'.repeat(2_001) })])
       expect((await decide(approvalId('left'), body)).status).toBe(400);
-    const { json } = await ask(`${gateway.url}/inspector/approvals`);
-    expect(json.pending.map(({ id }: { id: string }) => id)).toEqual([approvalId('left')]);
-    expect(json.has_more).toBe(false);
-    const newest = await ask(`${gateway.url}/inspector/approvals?limit=1`);
-    expect(newest.json).toMatchObject({ has_more: true, pending: [{ id: approvalId('left') }] });
-    expect(newest.json.decided).toHaveLength(1);
-    expect((await ask(`${gateway.url}/inspector/approvals?limit=0`)).status).toBe(400);
+    const list = async (query: string) => ask(`${gateway.url}/inspector/api/approvals?${query}`);
+    const pending = [expect.objectContaining({ id: approvalId('left') })];
+    expect((await list('state=pending')).json).toEqual({ approvals: pending, next_before: null });
+    const newest = (await list('limit=1')).json;
+    expect([newest.approvals.length, typeof newest.next_before]).toEqual([1, 'string']);
+    expect((await list('limit=0')).status).toBe(400);
   });
 });
 
@@ -396,7 +401,7 @@ describe('a gateway without runs', () => {
     await page.getByRole('link', { name: 'Approvals' }).click();
     await page.locator('#no-approvals').waitFor();
     await page.locator('.bar', { hasText: 'inspector.commands: true' }).waitFor();
-    const refused = await ask(`${empty.url}/inspector/runs/x/cancel`, { method: 'POST' });
+    const refused = await ask(`${empty.url}/inspector/api/runs/x/cancel`, { method: 'POST' });
     expect([refused.status, refused.json.message]).toEqual([
       403,
       expect.stringContaining('inspector.commands'),
@@ -404,6 +409,6 @@ describe('a gateway without runs', () => {
     const plain = await startGateway({ servers: { echo: fault('echo') } });
     await page.goto(`${plain.url}/inspector/view/~runs/details`);
     await page.locator('.empty', { hasText: 'This gateway has no agents' }).first().waitFor();
-    expect((await ask(`${plain.url}/inspector/runs`)).status).toBe(404);
+    expect((await ask(`${plain.url}/inspector/api/runs`)).status).toBe(404);
   });
 });

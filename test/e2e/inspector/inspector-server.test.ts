@@ -27,16 +27,18 @@ const guarded: readonly (readonly [string, string])[] = [
   ['GET', '/inspector/sessions'],
   ['GET', '/inspector/sessions?from=0&count=1'],
   ['GET', '/inspector/sessions/1'],
-  ['GET', '/inspector/servers/hidden-name'],
+  ['GET', '/inspector/api/servers'],
+  ['GET', '/inspector/api/servers/hidden-name'],
+  ['GET', '/inspector/api/runs?view=brief'],
   ['GET', '/inspector/assets/page.js'],
   ['GET', '/inspector/assets/page.css'],
   ['GET', '/inspector/assets/page.html'],
   ['GET', '/inspector/assets/key.html'],
   ['GET', '/inspector/nothing'],
   ['HEAD', '/inspector/feed'],
-  ['POST', '/inspector/servers/hidden-name/start'],
-  ['POST', '/inspector/servers/hidden-name/stop'],
-  ['POST', '/inspector/reload'],
+  ['POST', '/inspector/api/servers/hidden-name/start'],
+  ['POST', '/inspector/api/servers/hidden-name/stop'],
+  ['POST', '/inspector/api/admin/reload'],
   ['POST', '/inspector'],
   ['PUT', '/inspector/feed'],
   ['DELETE', '/inspector/session'],
@@ -175,36 +177,36 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
       servers: { crashy: fault('exits-at-once', { env: { TOKEN: SECRET } }) },
     });
     await ask(`${url}/servers/crashy/start`, { method: 'POST' });
-    const { json, text } = await ask(`${url}/inspector/servers/crashy`);
+    const { json, text } = await ask(`${url}/inspector/api/servers/crashy`);
     expect(json.stderr).toEqual(['reading the settings', expect.stringContaining('was refused')]);
     expect(json.last_error.code).toBe('ERR_START_FAILED');
     expect(text).not.toContain(SECRET);
-    expect((await ask(`${url}/inspector/servers/nobody`)).status).toBe(404);
+    expect((await ask(`${url}/inspector/api/servers/nobody`)).status).toBe(404);
   });
 
   test('starts, stops and reloads only where the gateway file says so', async () => {
     const servers = { echo: fault('echo') };
     const plain = await startGateway({ http, servers });
-    for (const path of ['servers/echo/start', 'servers/echo/stop', 'reload']) {
-      const answer = await ask(`${plain.url}/inspector/${path}`, { method: 'POST' });
+    for (const path of ['servers/echo/start', 'servers/echo/stop', 'admin/reload']) {
+      const answer = await ask(`${plain.url}/inspector/api/${path}`, { method: 'POST' });
       expect([path, answer.status]).toEqual([path, 403]);
       expect(answer.json.message).toContain('inspector.commands');
     }
     const settings = { inspector: { commands: true }, limits: { body_bytes: 65_536 } };
     const ready = await startGateway({ http, servers, settings });
-    const post = (path: string) => ask(`${ready.url}/inspector/${path}`, { method: 'POST' });
+    const post = (path: string) => ask(`${ready.url}/inspector/api/${path}`, { method: 'POST' });
     expect((await post('servers/echo/start')).json).toMatchObject({ id: 'echo', state: 'running' });
     expect((await post('servers/echo/stop')).json).toMatchObject({ state: 'stopped' });
     expect((await post('servers/echo/explode')).status).toBe(404);
-    const large = await ask(`${ready.url}/inspector/servers/echo/start`, {
+    const large = await ask(`${ready.url}/inspector/api/servers/echo/start`, {
       method: 'POST',
       body: 'x'.repeat(65_537),
     });
     expect(large.status).toBe(413);
     ready.writeCatalog({ ...servers, more: fault('echo') });
-    expect((await post('reload')).json).toMatchObject({ added: ['more'] });
+    expect((await post('admin/reload')).json).toMatchObject({ added: ['more'] });
     ready.writeCatalog({ broken: { command: 7 } });
-    const refused = await post('reload');
+    const refused = await post('admin/reload');
     expect(refused.status).toBe(422);
     expect(refused.json.problems[0]).toContain('catalog.yaml');
   });

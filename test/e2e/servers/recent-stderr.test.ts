@@ -11,7 +11,7 @@ const SECRET = 'sk-a-token-that-must-not-be-seen';
 const stderrOf = async (url: string, id: string): Promise<string[]> => {
   const [api, inspector] = await Promise.all([
     ask(`${url}/servers/${id}`),
-    ask(`${url}/inspector/servers/${id}`),
+    ask(`${url}/inspector/api/servers/${id}`),
   ]);
   expect(api.text + inspector.text).not.toContain(SECRET);
   expect(inspector.json.stderr).toEqual(api.json.stderr);

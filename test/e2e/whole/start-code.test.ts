@@ -20,7 +20,7 @@ const MAX_BYTES = 1_580_000;
 
 /** What is of use to triggers only; tokens are taken where `auth.jwt` says so. */
 const OF_TRIGGERS =
-  /^(?:libs\/rest|actors\/(?:agents|automation|events|identity\/jwt|platforms)|config\/resources\/platforms|node_modules\/(?:@ai-sdk|ai|croner|jose|node-schedule))\/|^config\/resources\/trigger|^machines\/(?:agent-run|trigger|connection|conversation)|^src\/(?:automate|http\/(?:triggers-front|webhook-endpoint|api\/automation))|^actors\/store\/(?:open-store|sqlite)/;
+  /^(?:libs\/rest|actors\/(?:agents|automation|events|identity\/jwt|platforms)|config\/resources\/platforms|node_modules\/(?:@ai-sdk|ai|croner|jose|node-schedule))\/|^config\/resources\/trigger|^machines\/(?:agent-run|trigger|connection|conversation)|^src\/(?:automate|http\/(?:triggers-front|webhook-endpoint|api\/(?:automation|approval-|delivery-|run-|target-|trigger-records)))|^actors\/store\/(?:open-store|sqlite)/;
 /** Two lines that tell a token from a key, and a look at the clock before a call is sent. */
 const ALLOWED = new Set(['actors/identity/jwt/bearer-token.ts', 'libs/rest/standstill.ts']);
 

@@ -10,7 +10,7 @@ import { InspectorAccess } from '../../../src/inspector/access.ts';
 
 const KEY = 'correct horse battery staple';
 const PORT = 8080;
-const STOP = '/inspector/servers/files/stop';
+const STOP = '/inspector/api/servers/files/stop';
 
 interface Setup {
   readonly host?: string;
@@ -91,7 +91,7 @@ describe('beyond loopback, without allowed_origins', () => {
   });
 
   test('without a key there is nothing to know a page by', () => {
-    for (const path of [STOP, '/inspector/session', '/inspector/reload'])
+    for (const path of [STOP, '/inspector/session', '/inspector/api/admin/reload'])
       expect(passes({ key: '' }, { path, headers: { ...own, cookie } })).toBe(403);
   });
 });

@@ -2,14 +2,16 @@
 
 import { describe, expect, test } from 'vitest';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { MemberRecord, NodeRecord } from '../../../src/http/api/run-shapes.ts';
 import { RunPicture } from '../../../src/inspector/runs/run-picture.ts';
-import type { MemberRow, NodeRow, RunPlan } from '../../../src/inspector/wire/run-wire.ts';
+import type { RunPlan } from '../../../src/inspector/wire/run-wire.ts';
 
 const SECRET = 'hunter2-secret';
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
 function picture() {
   const drawn = new RunPicture(new Redactor([SECRET]));
-  const told: { plan?: RunPlan; nodes: Map<string, NodeRow>; members: Map<string, MemberRow> } = {
+  const told: { plan?: RunPlan; nodes: Map<string, NodeRecord>; members: Map<string, MemberRecord> } = {
     nodes: new Map(),
     members: new Map(),
   };
@@ -66,7 +68,7 @@ const two = {
 };
 
 describe('the picture of a flow', () => {
-  test('has its plan once, without secrets, and then what has changed (RPC1)', () => {
+  test('has its plan once, without secrets, and then what has changed (RND3)', () => {
     const { take, news, told } = picture();
     expect(news()).toEqual([]);
     take(flowRow(two));
@@ -77,9 +79,9 @@ describe('the picture of a flow', () => {
       fleet: null,
       flow: {
         nodes: [
-          { id: 'a', type: 'Agent', description: 'First.', on_error: 'c', inside: null },
-          { id: 'b', type: 'Approval', description: null, on_error: null, inside: null },
-          { id: 'c', type: 'Response', description: null, on_error: null, inside: null },
+          { id: 'a', type: 'Agent', description: 'First.', on_error: 'c' },
+          { id: 'b', type: 'Approval', description: null, on_error: null },
+          { id: 'c', type: 'Response', description: null, on_error: null },
         ],
         connections: [
           { from: 'a', to: 'b', when: 'steps.a.output.ok' },
@@ -93,15 +95,15 @@ describe('the picture of a flow', () => {
     expect(told.nodes.get('a')).toMatchObject({
       state: 'working',
       attempts: 1,
-      started_at: 20,
+      started_at: iso(20),
       output: null,
     });
     take({ in: 'a', kind: 'begun', messages: [{ role: 'user', text: `Check ${SECRET}.` }] });
     take({ kind: 'left', in: 'a', output: { ok: true, why: SECRET }, taken: [0] });
     expect(news()).toEqual(['a']);
     expect(told.nodes.get('a')).toMatchObject({
-      ...{ state: 'done', taken: [0], input: 'Check [redacted].', ended_at: 40 },
-      output: '{\n  "ok": true,\n  "why": "[redacted]"\n}',
+      ...{ state: 'done', taken: ['b'], input: 'Check [redacted].', ended_at: iso(40), took_ms: 20 },
+      output: '{"ok":true,"why":"[redacted]"}',
     });
   });
 
@@ -112,7 +114,7 @@ describe('the picture of a flow', () => {
     take({ kind: 'parked', in: 'b', isForPeople: true, until: 99, ms: 50 });
     news();
     expect(told.nodes.get('b')).toMatchObject({
-      ...{ state: 'waiting', is_for_people: true, until: 99, approval: 'approval-1' },
+      ...{ state: 'waiting', for_people: true, until: iso(99), approval: 'approval-1' },
     });
     expect(news(true)).toEqual(['b']);
     expect([told.nodes.get('b')?.state, told.nodes.get('c')?.state]).toEqual(['dropped', 'idle']);
@@ -156,7 +158,7 @@ describe('the picture of a flow', () => {
     expect(told.nodes.get('poll')).toMatchObject({
       turn: 2,
       state: 'done',
-      input: '[\n  "one",\n  "[redacted]"\n]',
+      input: '["one","[redacted]"]',
     });
     expect(told.nodes.get('poll/look')).toMatchObject({ state: 'done', output: 'Saw 2.' });
     expect(told.members.get('poll#2/look/ada')?.state).toBe('dropped');
@@ -180,8 +182,8 @@ describe('the picture of a fleet', () => {
     expect(told.plan?.fleet).toEqual({
       ...{ mode: 'peer', vote: { field: 'verdict', algorithm: 'majority', min_votes: 1 }, aggregation: null },
       members: [
-        { name: 'ada', agent: 'ada', weight: 2, is_manager: false, tier: 1 },
-        { name: 'ben', agent: 'clerk', weight: 1, is_manager: true, tier: 2 },
+        { name: 'ada', agent: 'ada', weight: 2, manager: false, tier: 1 },
+        { name: 'ben', agent: 'clerk', weight: 1, manager: true, tier: 2 },
       ],
     });
     take({ kind: 'entered', in: 'ada' }, { kind: 'entered', in: 'ben' });
@@ -189,7 +191,13 @@ describe('the picture of a fleet', () => {
     take({ kind: 'failed', in: 'ben', reason: 'gone' });
     news();
     expect([...told.members.values()]).toMatchObject([
-      { state: 'done', vote: '"[redacted]"', output: 'Yes, [redacted].', started_at: 20, ended_at: 40 },
+      {
+        state: 'done',
+        vote: '"[redacted]"',
+        output: 'Yes, [redacted].',
+        started_at: iso(20),
+        ended_at: iso(40),
+      },
       { state: 'failed', why: 'gone', vote: null },
     ]);
     take({ kind: 'retried', in: 'ada' }, { kind: 'retried', in: 'ben' });

@@ -96,7 +96,7 @@ describe('a viewer of a run', () => {
       rows: [begunRow('Look.'), answerRow(1, '', [call('c1')])],
     });
     await beat();
-    expect(runs()).toMatchObject([{ is_anew: false, run: { id: 'r1', name: 'oncall', steps: 2 } }]);
+    expect(runs()).toMatchObject([{ is_anew: false, run: { id: 'r1', name: 'oncall', steps_count: 2 } }]);
     const attempt = feed.begin('r1', agentTarget('oncall'));
     rows.push(called('c1'), resultRow('c1', `The key is ${SECRET}.`));
     attempt.rows(

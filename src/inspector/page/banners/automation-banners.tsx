@@ -2,12 +2,13 @@
 // that were given up.
 
 import { useState } from 'preact/hooks';
-import type { AutomationTotals, TriggerNumbers } from '../../wire/feed-wire.ts';
+import type { TriggerState } from '../../../http/api/trigger-shapes.ts';
+import type { AutomationTotals } from '../../wire/feed-wire.ts';
 import { deliveriesView, triggerAddress } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
-import { counted, span } from '../words.ts';
+import { counted, left } from '../words.ts';
 
 const SHOWN = 6;
 
@@ -19,7 +20,7 @@ interface AutomationBannersProps {
 export function AutomationBanners({ state, go }: AutomationBannersProps) {
   const triggers = [...state.triggers.values()];
   const failed = triggers.filter((trigger) => trigger.state === 'failed');
-  const paused = triggers.filter((trigger) => trigger.is_paused);
+  const paused = triggers.filter((trigger) => trigger.paused);
   return (
     <>
       {failed.length > 0 && (
@@ -50,7 +51,7 @@ export function AutomationBanners({ state, go }: AutomationBannersProps) {
 }
 
 interface NamesProps {
-  readonly triggers: readonly TriggerNumbers[];
+  readonly triggers: readonly TriggerState[];
   readonly now: number;
   readonly go: Go;
   readonly word: string;
@@ -66,8 +67,8 @@ function Names({ triggers, now, go, word }: NamesProps) {
           </Link>
           {state === 'failed' &&
             next_retry_at !== null &&
-            next_retry_at > now &&
-            ` (again in ${span(next_retry_at - now)})`}{' '}
+            Date.parse(next_retry_at) > now &&
+            ` (again in ${left(next_retry_at, now)})`}{' '}
         </span>
       ))}
       {triggers.length > SHOWN && `and ${triggers.length - SHOWN} more; filter the tree by “${word}”`}

@@ -8,7 +8,7 @@ import type { LinkState } from '../feed/page-store.ts';
 import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
 import { ENTRY_COMMAND, isWatching } from '../rights.ts';
-import { clock, counted, span } from '../words.ts';
+import { clock, counted, left } from '../words.ts';
 import { AutomationBanners } from './automation-banners.tsx';
 import { NodesBanner } from './nodes-banner.tsx';
 
@@ -66,7 +66,7 @@ function ParkedBanner({ state, go }: Pick<BannersProps, 'state' | 'go'>) {
           <Link to={{ actor: server.id, tab: 'stderr' }} go={go}>
             {server.id}
           </Link>
-          {server.next_retry_at !== null && ` (for ${span(server.next_retry_at - state.at)})`}{' '}
+          {server.next_retry_at !== null && ` (for ${left(server.next_retry_at, state.at)})`}{' '}
         </span>
       ))}
       {parked.length > SHOWN && `and ${parked.length - SHOWN} more; filter the tree by “parked”`}

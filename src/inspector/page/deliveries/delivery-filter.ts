@@ -1,7 +1,7 @@
 // The filter over the list of deliveries: words that are states, and the name of a trigger, as somebody types them; and the query that
 // stands for both in the address of the list.
 
-import type { DeliveryRow } from '../../wire/delivery-wire.ts';
+import type { DeliveryRecord } from '../../../http/api/delivery-shapes.ts';
 
 export const deliveryStates = [
   'queued',
@@ -12,7 +12,7 @@ export const deliveryStates = [
   'done',
   'dead',
   'ignored',
-] as const satisfies readonly DeliveryRow['state'][];
+] as const satisfies readonly DeliveryRecord['state'][];
 
 const PAGE = 50;
 const isState = (word: string) => (deliveryStates as readonly string[]).includes(word);

@@ -1,14 +1,14 @@
 // The deliveries, the newest first, by state and trigger; a page at a time, asked for again while it is shown.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { DeliveryRow } from '../../wire/delivery-wire.ts';
+import type { DeliveryRecord } from '../../../http/api/delivery-shapes.ts';
 import { deliveriesView } from '../address.ts';
 import { deliveries } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
-import { clock, counted, span } from '../words.ts';
+import { ago, clock, counted, left } from '../words.ts';
 import { askedBy, deliveryStates, queryFrom, queryOf, textOf } from './delivery-filter.ts';
 
 const REFRESH_MS = 1_500;
@@ -45,7 +45,7 @@ export function DeliveryList({ state, query, chosen, go }: DeliveryListProps) {
             <Line
               key={row.id}
               row={row}
-              now={value.at}
+              now={state.at}
               to={deliveriesView(query, row.id)}
               isChosen={row.id === chosen}
               go={go}
@@ -122,7 +122,7 @@ function Filter({ state, query, chosen, go }: DeliveryListProps) {
 }
 
 interface LineProps {
-  readonly row: DeliveryRow;
+  readonly row: DeliveryRecord;
   readonly now: number;
   readonly to: ReturnType<typeof deliveriesView>;
   readonly isChosen: boolean;
@@ -134,7 +134,7 @@ function Line({ row, now, to, isChosen, go }: LineProps) {
   const words = [
     trigger ?? conversation,
     ...(attempts > 0 ? [counted(attempts, 'attempt')] : []),
-    ...(next_attempt_at === null ? [] : [`again in ${span(Math.max(0, next_attempt_at - now))}`]),
+    ...(next_attempt_at === null ? [] : [`again in ${left(next_attempt_at, now)}`]),
   ];
   return (
     <li class={isChosen ? 'chosen' : ''} data-delivery={id}>
@@ -142,7 +142,7 @@ function Line({ row, now, to, isChosen, go }: LineProps) {
         <bdi>{id}</bdi>
       </Link>{' '}
       <Pill state={state} />
-      <span class="aside when" title={clock(received_at)}>{`${span(now - received_at)} ago`}</span>
+      <span class="aside when" title={clock(received_at)}>{`${ago(received_at, now)} ago`}</span>
       <div class="aside">
         <bdi>{words.join(' · ')}</bdi>
       </div>

@@ -1,6 +1,6 @@
 // One delivery: how it stands, what came in it, each attempt that failed and why, and what may be done about it.
 
-import type { DeliveryShown } from '../../wire/delivery-wire.ts';
+import type { DeliveryDetails } from '../../../http/api/delivery-shapes.ts';
 import { runView, triggerAddress } from '../address.ts';
 import { Commands } from '../banners/commands.tsx';
 import { delivery as asked, deliveryPath } from '../feed/api.ts';
@@ -10,7 +10,8 @@ import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { howToAct, mayAct } from '../rights.ts';
 import { Fact } from '../tabs/fact.tsx';
-import { clock, counted, span } from '../words.ts';
+import { readableJson } from '../visible-text.ts';
+import { ago, clock, counted, left } from '../words.ts';
 
 const REFRESH_MS = 1_500;
 /** The states in which the gateway takes each. */
@@ -24,14 +25,13 @@ interface DeliveryPaneProps {
 }
 
 export function DeliveryPane({ id, state, go }: DeliveryPaneProps) {
-  const { value, problem } = useAsked(`delivery ${id}`, () => asked(id), REFRESH_MS);
-  if (value === undefined)
+  const { value: delivery, problem } = useAsked(`delivery ${id}`, () => asked(id), REFRESH_MS);
+  if (delivery === undefined)
     return (
       <section class="pane" aria-label="The delivery">
         <p class="empty">{problem ?? 'Asking …'}</p>
       </section>
     );
-  const { delivery, at } = value;
   return (
     <section class="pane" aria-label="The delivery" id="delivery">
       <div class="bar">
@@ -43,7 +43,7 @@ export function DeliveryPane({ id, state, go }: DeliveryPaneProps) {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
       <div class="scroll details" tabIndex={0}>
-        <Facts delivery={delivery} now={at} state={state} go={go} />
+        <Facts delivery={delivery} now={state.at} state={state} go={go} />
         <h3>Body</h3>
         <Body delivery={delivery} />
         <h3>Attempts that failed</h3>
@@ -59,7 +59,7 @@ export function DeliveryPane({ id, state, go }: DeliveryPaneProps) {
   );
 }
 
-function Actions({ delivery, mayAct }: { readonly delivery: DeliveryShown; readonly mayAct: boolean }) {
+function Actions({ delivery, mayAct }: { readonly delivery: DeliveryDetails; readonly mayAct: boolean }) {
   const { id, state } = delivery;
   const path = deliveryPath(id);
   const possible = [
@@ -72,7 +72,7 @@ function Actions({ delivery, mayAct }: { readonly delivery: DeliveryShown; reado
 }
 
 interface FactsProps {
-  readonly delivery: DeliveryShown;
+  readonly delivery: DeliveryDetails;
   readonly now: number;
   readonly state: PageState;
   readonly go: Go;
@@ -110,7 +110,7 @@ function Facts({ delivery, now, state, go }: FactsProps) {
           </Fact>
         )}
         <Fact name="sent by">{principal ?? 'nobody'}</Fact>
-        <Fact name="came">{`${clock(received_at)}, ${span(now - received_at)} ago`}</Fact>
+        <Fact name="came">{`${clock(received_at)}, ${ago(received_at, now)} ago`}</Fact>
         {started_at !== null && <Fact name="last attempt">{clock(started_at)}</Fact>}
         {ended_at !== null && <Fact name="ended">{clock(ended_at)}</Fact>}
         <Fact name="attempts">
@@ -118,13 +118,11 @@ function Facts({ delivery, now, state, go }: FactsProps) {
           {crashes > 0 && `, ${crashes} of them ended with the gateway`}
           {deferrals > 0 && `, put off ${deferrals === 1 ? 'once' : counted(deferrals, 'time')}`}
         </Fact>
-        {next_attempt_at !== null && (
-          <Fact name="next attempt">{`in ${span(Math.max(0, next_attempt_at - now))}`}</Fact>
-        )}
+        {next_attempt_at !== null && <Fact name="next attempt">{`in ${left(next_attempt_at, now)}`}</Fact>}
         {waiting_for !== null && (
           <Fact name="waits for">
             <bdi>{waiting_for}</bdi>
-            {until !== null && `, until in ${span(Math.max(0, until - now))}`}
+            {until !== null && `, until in ${left(until, now)}`}
           </Fact>
         )}
         {receipt !== null && (
@@ -137,10 +135,10 @@ function Facts({ delivery, now, state, go }: FactsProps) {
   );
 }
 
-function Body({ delivery }: { readonly delivery: DeliveryShown }) {
+function Body({ delivery }: { readonly delivery: DeliveryDetails }) {
   const { bytes, text, is_cut } = delivery.body;
   if (bytes === 0) return <p class="empty">It is empty.</p>;
-  if (text === null)
+  if (text === undefined)
     return (
       <p class="empty">
         {`${counted(bytes, 'byte')} that are no text; the command deliveries show gives them.`}
@@ -148,7 +146,7 @@ function Body({ delivery }: { readonly delivery: DeliveryShown }) {
     );
   return (
     <>
-      <pre>{is_cut ? text : readable(text)}</pre>
+      <pre>{is_cut ? text : readableJson(text)}</pre>
       {is_cut && (
         <p class="empty" id="body-cut">
           {`Cut here: it has ${counted(bytes, 'byte')}. The command deliveries show gives more of it.`}
@@ -158,17 +156,7 @@ function Body({ delivery }: { readonly delivery: DeliveryShown }) {
   );
 }
 
-/** JSON over several lines. */
-function readable(text: string): string {
-  if (!/^\s*[{[]/.test(text)) return text;
-  try {
-    return JSON.stringify(JSON.parse(text), undefined, 2);
-  } catch {
-    return text;
-  }
-}
-
-function Failures({ delivery }: { readonly delivery: DeliveryShown }) {
+function Failures({ delivery }: { readonly delivery: DeliveryDetails }) {
   if (delivery.failures.length === 0)
     return <p class="empty">{delivery.attempts === 0 ? 'It was not attempted yet.' : 'None has failed.'}</p>;
   return (

@@ -1,15 +1,17 @@
 // What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
 
+import type { ApprovalList } from '../../../http/api/approval-shapes.ts';
+import type { DeliveryDetails, DeliveryList } from '../../../http/api/delivery-shapes.ts';
+import type { RunDetails, RunList } from '../../../http/api/run-shapes.ts';
 import type { ServerDetails } from '../../../http/api/server-shapes.ts';
-import type { DeliveryAnswer, DeliveryList } from '../../wire/delivery-wire.ts';
 import type {
-  DeadDelivery,
-  MachineDefinition,
-  SessionList,
-  SessionPlace,
-  WaitingDelivery,
-} from '../../wire/feed-wire.ts';
-import type { AgentList, ApprovalList, FlowDrawing, RunDetails, RunList } from '../../wire/run-wire.ts';
+  FleetRecord,
+  FlowDetails,
+  FlowRecord,
+  Loaded,
+  LoadedAgent,
+} from '../../../http/api/target-shapes.ts';
+import type { MachineDefinition, SessionList, SessionPlace } from '../../wire/feed-wire.ts';
 import type { ConnectFacts } from '../../wire/tool-wire.ts';
 
 export interface DeadLetter {
@@ -17,6 +19,8 @@ export interface DeadLetter {
   readonly target: string;
 }
 
+/** Where the gateway answers this page as the API would. */
+const API = '/inspector/api';
 /** For what the gateway answers at once; a command takes as long as the server does. */
 const DEADLINE_MS = 10_000;
 
@@ -25,7 +29,7 @@ export async function machines(): Promise<readonly MachineDefinition[]> {
 }
 
 export function server(id: string): Promise<ServerDetails> {
-  return get(`/inspector/servers/${encodeURIComponent(id)}`);
+  return brief(`servers/${encodeURIComponent(id)}`);
 }
 
 /** `count` sessions from the `from`th that matches. */
@@ -42,24 +46,14 @@ export async function deadLetters(): Promise<readonly DeadLetter[]> {
   return (await get<{ recent: DeadLetter[] }>('/inspector/dead-letters')).recent;
 }
 
-/** Deliveries that were given up, the newest first. */
-export async function deadDeliveries(): Promise<readonly DeadDelivery[]> {
-  return (await get<{ recent: DeadDelivery[] }>('/inspector/dead-deliveries')).recent;
-}
-
-/** Deliveries that are parked, the newest first. */
-export async function waitingDeliveries(): Promise<readonly WaitingDelivery[]> {
-  return (await get<{ recent: WaitingDelivery[] }>('/inspector/waiting-deliveries')).recent;
-}
-
 /** By the parameters of GET /deliveries. */
-export function deliveries(asked: URLSearchParams): Promise<DeliveryList> {
-  return get(`/inspector/deliveries?${asked}`);
+export function deliveries(asked: Query): Promise<DeliveryList> {
+  return brief('deliveries', asked);
 }
 
 /** Rejects with the gateway's words where there is none. */
-export function delivery(id: string): Promise<DeliveryAnswer> {
-  return get(`/inspector/${deliveryPath(id)}`);
+export function delivery(id: string): Promise<DeliveryDetails> {
+  return brief(deliveryPath(id));
 }
 
 export const deliveryPath = (id: string) => `deliveries/${encodeURIComponent(id)}`;
@@ -80,35 +74,43 @@ export function runs({ state, whom, limit }: RunsAsked): Promise<RunList> {
     [kind, name],
   ];
   const given = asked.filter(([, value]) => value !== '');
-  return get(`/inspector/runs?${new URLSearchParams([...given, ['limit', `${limit}`]])}`);
+  return brief('runs', [...given, ['limit', `${limit}`]]);
 }
 
-/** Rejects with the gateway's words where it is none. */
-export async function run(id: string): Promise<RunDetails> {
-  return (await get<{ run: RunDetails }>(`${runPath(id)}?after=999999`)).run;
+/** The run without its steps. Rejects with the gateway's words where it is none. */
+export function run(id: string): Promise<RunDetails> {
+  return brief(runPath(id), { after: '999999' });
 }
 
-export const runPath = (id: string) => `/inspector/runs/${encodeURIComponent(id)}`;
+export const runPath = (id: string) => `runs/${encodeURIComponent(id)}`;
 
-/** Of those that wait, and of those that were decided. */
-export function approvals({
-  limit,
-  run,
-}: {
+interface ApprovalsAsked {
   readonly limit: number;
   readonly run?: string;
-}): Promise<ApprovalList> {
-  const of = run === undefined ? {} : { run };
-  return get(`/inspector/approvals?${new URLSearchParams({ ...of, limit: `${limit}` })}`);
+}
+
+export function pendingApprovals({ limit, ...of }: ApprovalsAsked): Promise<ApprovalList> {
+  return brief('approvals', { ...of, state: 'pending', limit: `${limit}` });
+}
+
+export function decidedApprovals({ limit, ...of }: ApprovalsAsked): Promise<ApprovalList> {
+  return brief('approvals', { ...of, state: 'approved,denied,expired,cancelled', limit: `${limit}` });
 }
 
 /** Rejects where it is not loaded. */
-export function flow(name: string): Promise<FlowDrawing> {
-  return get(`/inspector/flows/${encodeURIComponent(name)}`);
+export function flow(name: string): Promise<Loaded<FlowDetails>> {
+  return brief(`flows/${encodeURIComponent(name)}`);
 }
 
-export function agents(): Promise<AgentList> {
-  return get('/inspector/agents');
+export interface Targets {
+  readonly agents: readonly LoadedAgent[];
+  readonly fleets: readonly Loaded<FleetRecord>[];
+  readonly flows: readonly Loaded<FlowRecord>[];
+}
+
+export async function targets(): Promise<Targets> {
+  const lists = ['agents', 'fleets', 'flows'].map((noun) => brief<Partial<Targets>>(noun));
+  return Object.assign({}, ...(await Promise.all(lists))) as Targets;
 }
 
 export function connectFacts(): Promise<ConnectFacts> {
@@ -121,7 +123,16 @@ export async function command(path: string, body?: object): Promise<void> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   };
-  await answered(await fetch(`/inspector/${path}`, { method: 'POST', ...content }));
+  await answered(await fetch(`${API}/${path}?view=brief`, { method: 'POST', ...content }));
+}
+
+type Query = URLSearchParams | Readonly<Record<string, string>> | readonly (readonly [string, string])[];
+
+/** Records of the API in their brief view. */
+function brief<T>(path: string, asked: Query = {}): Promise<T> {
+  const query = new URLSearchParams(asked as URLSearchParams);
+  query.set('view', 'brief');
+  return get(`${API}/${path}?${query}`);
 }
 
 /** What is at a path. Rejects with the gateway's own words. */

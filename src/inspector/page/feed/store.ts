@@ -4,6 +4,7 @@
 // PS1  everything is bounded: the log by MAX_LOG, actors, servers and triggers by what the gateway has.
 // PS2  a state is never changed, only followed by another: whoever holds an old one (a paused log) still has it whole.
 
+import type { TriggerState } from '../../../http/api/trigger-shapes.ts';
 import type {
   ActorFrame,
   ActorNode,
@@ -14,7 +15,6 @@ import type {
   Step,
   Totals,
   TreeMessage,
-  TriggerNumbers,
 } from '../../wire/feed-wire.ts';
 
 export const MAX_LOG = 2_000;
@@ -56,7 +56,7 @@ export interface PageState {
   readonly logged: number;
   readonly totals: Totals | null;
   readonly servers: ReadonlyMap<string, ServerView>;
-  readonly triggers: ReadonlyMap<string, TriggerNumbers>;
+  readonly triggers: ReadonlyMap<string, TriggerState>;
   /** What the feed had no room for. */
   readonly dropped: number;
   /** What this page was too slow for. */

@@ -25,7 +25,7 @@ export function useRun(id: string): WatchedRun {
       if (isOver || source !== undefined || document.hidden) return;
       // The stream begins with all of it.
       let shown = nothingShown;
-      const stream = new EventSource(`${runPath(id)}/feed`);
+      const stream = new EventSource(`/inspector/${runPath(id)}/feed`);
       source = stream;
       for (const kind of ['run', 'steps', 'plan', 'parts', 'text'] as const)
         stream.addEventListener(kind, (event: MessageEvent<string>) => {

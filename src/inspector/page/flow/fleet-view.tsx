@@ -1,12 +1,13 @@
 // A fleet: how it comes to one answer, its members, and in a run how far each has come and how the vote stands.
 
-import type { DrawnFleet, MemberRow } from '../../wire/run-wire.ts';
+import type { MemberRecord } from '../../../http/api/run-shapes.ts';
+import type { FleetPlan } from '../../../http/api/target-shapes.ts';
 import { fleetWords, votesText } from './fleet-words.ts';
 import { MemberList } from './member-list.tsx';
 
 interface FleetRunViewProps {
-  readonly fleet: DrawnFleet;
-  readonly members: ReadonlyMap<string, MemberRow>;
+  readonly fleet: FleetPlan;
+  readonly members: ReadonlyMap<string, MemberRecord>;
   readonly isOver: boolean;
 }
 

@@ -1,6 +1,7 @@
 // How a fleet comes to one answer, and how a vote stands, in words.
 
-import type { DrawnFleet, MemberRow } from '../../wire/run-wire.ts';
+import type { MemberRecord } from '../../../http/api/run-shapes.ts';
+import type { FleetPlan } from '../../../http/api/target-shapes.ts';
 import { counted } from '../words.ts';
 
 const modes: Readonly<Record<string, string>> = {
@@ -16,7 +17,7 @@ const algorithms: Readonly<Record<string, string>> = {
   weighted: 'more than half of all weight',
 };
 
-export function fleetWords({ mode, vote, aggregation, members }: DrawnFleet): string {
+export function fleetWords({ mode, vote, aggregation, members }: FleetPlan): string {
   const how = modes[mode] ?? mode;
   const ends =
     vote !== null
@@ -30,7 +31,7 @@ export function fleetWords({ mode, vote, aggregation, members }: DrawnFleet): st
 }
 
 /** `"ok": 2 of 3, "no": 1 of 3`, by weight where that counts; undefined where there is no vote. */
-export function votesText({ vote, members }: DrawnFleet, rows: readonly MemberRow[]): string | undefined {
+export function votesText({ vote, members }: FleetPlan, rows: readonly MemberRecord[]): string | undefined {
   if (vote === null) return undefined;
   const last = Math.max(...members.map(({ tier }) => tier));
   const voters = members.filter(({ tier }) => tier === last);

@@ -3,7 +3,8 @@
 //
 // FGR1  every connection is an arrow of its own, and so is what leads to `on_error`.
 
-import type { DrawnGraph, NodeRow } from '../../wire/run-wire.ts';
+import type { NodeRecord } from '../../../http/api/run-shapes.ts';
+import type { GraphRecord } from '../../../http/api/target-shapes.ts';
 import type { Graph, GraphBox } from '../chart/chart-graph.ts';
 
 /** One arrow of a flow. Places are those of nodes: `poll/check`. */
@@ -31,7 +32,7 @@ export interface FlowParts {
   readonly arrows: readonly FlowArrow[];
 }
 
-export function partsOf(graph: DrawnGraph, loop: string | null = null): FlowParts {
+export function partsOf(graph: GraphRecord, loop: string | null = null): FlowParts {
   const placeOf = (id: string) => (loop === null ? id : `${loop}/${id}`);
   const nodes: FlowNode[] = [];
   const arrows: FlowArrow[] = [];
@@ -43,10 +44,10 @@ export function partsOf(graph: DrawnGraph, loop: string | null = null): FlowPart
   }
   for (const { id, type, description, on_error, inside } of graph.nodes) {
     const place = placeOf(id);
-    nodes.push({ place, id, type, description, isLoop: inside !== null, loop });
+    nodes.push({ place, id, type, description, isLoop: inside !== undefined, loop });
     if (on_error !== null)
       arrows.push({ source: place, target: placeOf(on_error), index: undefined, when: null });
-    if (inside === null) continue;
+    if (inside === undefined) continue;
     const inner = partsOf(inside, place);
     nodes.push(...inner.nodes);
     arrows.push(...inner.arrows);
@@ -100,13 +101,14 @@ export const dotted = (place: string): string => place.replaceAll('/', '.');
 export type ArrowState = 'taken' | 'untaken' | 'open';
 
 export function arrowState(
-  { source, index }: Pick<FlowArrow, 'source' | 'index'>,
-  nodes: ReadonlyMap<string, NodeRow>,
+  { source, target, index }: Pick<FlowArrow, 'source' | 'target' | 'index'>,
+  nodes: ReadonlyMap<string, NodeRecord>,
 ): ArrowState {
   const { state, taken } = nodes.get(source) ?? {};
   if (state === 'done') {
     if (index === undefined) return 'untaken';
-    return taken?.includes(index) === true ? 'taken' : 'untaken';
+    // Its connections lead to different nodes.
+    return taken?.includes(target.slice(target.lastIndexOf('/') + 1)) === true ? 'taken' : 'untaken';
   }
   if (state === 'failed') return index === undefined ? 'taken' : 'untaken';
   return state === 'skipped' || state === 'dropped' ? 'untaken' : 'open';

@@ -2,7 +2,7 @@
 // one thing; arrows go from node to node.
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import type { NodeRow } from '../../wire/run-wire.ts';
+import type { NodeRecord } from '../../../http/api/run-shapes.ts';
 import { smooth } from '../chart/arrow-path.ts';
 import { type Arrow, type Box, LINE, placedGraph } from '../chart/chart-layout.ts';
 import { bringIntoSight } from '../chart/into-sight.ts';
@@ -25,7 +25,7 @@ const CHAR = 7.4;
 interface FlowPictureProps {
   readonly name: string;
   readonly parts: FlowParts;
-  readonly nodes: ReadonlyMap<string, NodeRow>;
+  readonly nodes: ReadonlyMap<string, NodeRecord>;
   readonly isOver: boolean;
   readonly now: number;
   readonly chosen: string | undefined;
@@ -119,7 +119,7 @@ function Tip({ id, lit }: { readonly id: string; readonly lit: boolean }) {
 interface NodeBoxProps extends Pick<FlowPictureProps, 'isOver' | 'now'> {
   readonly node: FlowNode;
   readonly box: Box;
-  readonly row: NodeRow | undefined;
+  readonly row: NodeRecord | undefined;
   readonly isChosen: boolean;
   /** By Tab. */
   readonly isReached: boolean;

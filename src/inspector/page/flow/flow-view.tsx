@@ -2,7 +2,8 @@
 // node, that one is shown which needs somebody, or works.
 
 import { useMemo, useState } from 'preact/hooks';
-import type { DrawnGraph, NodeRow } from '../../wire/run-wire.ts';
+import type { NodeRecord } from '../../../http/api/run-shapes.ts';
+import type { GraphRecord } from '../../../http/api/target-shapes.ts';
 import { Pill } from '../pill.tsx';
 import { type FlowNode, partsOf } from './flow-graph.ts';
 import { FlowPicture } from './flow-picture.tsx';
@@ -11,12 +12,12 @@ import { nodeLine, nodeState, nodeWaits, summary, turnText } from './node-words.
 
 interface FlowViewProps {
   readonly name: string;
-  readonly graph: DrawnGraph;
+  readonly graph: GraphRecord;
   /** Undefined for a flow that is no run. */
   readonly run?: ShownFlowRun | undefined;
 }
 
-const NONE: ReadonlyMap<string, NodeRow> = new Map();
+const NONE: ReadonlyMap<string, NodeRecord> = new Map();
 
 export function FlowView({ name, graph, run }: FlowViewProps) {
   const parts = useMemo(() => partsOf(graph), [graph]);
@@ -70,11 +71,11 @@ export function FlowView({ name, graph, run }: FlowViewProps) {
 }
 
 /** Who waits for people, then who failed last, then who works or waits. */
-function telling(order: readonly FlowNode[], nodes: ReadonlyMap<string, NodeRow>): string | undefined {
+function telling(order: readonly FlowNode[], nodes: ReadonlyMap<string, NodeRecord>): string | undefined {
   const rows = order.flatMap(({ place }) => nodes.get(place) ?? []);
-  const inner = (a: NodeRow, b: NodeRow) => b.place.split('/').length - a.place.split('/').length;
+  const inner = (a: NodeRecord, b: NodeRecord) => b.place.split('/').length - a.place.split('/').length;
   const found =
-    rows.find(({ state, is_for_people }) => state === 'waiting' && is_for_people) ??
+    rows.find(({ state, for_people }) => state === 'waiting' && for_people) ??
     rows.filter(({ state }) => state === 'working' || state === 'waiting').sort(inner)[0] ??
     rows.find(({ state }) => state === 'failed');
   return found?.place;
@@ -108,6 +109,6 @@ function Line({ node, run, isChosen, onChoose }: LineProps) {
 }
 
 /** What its line has beside the state. */
-function timeOf(row: NodeRow, { isOver, now }: ShownFlowRun): string {
+function timeOf(row: NodeRecord, { isOver, now }: ShownFlowRun): string {
   return nodeLine(row, isOver, now).split(' · ').slice(1).join(' · ');
 }

@@ -1,14 +1,15 @@
 // The members of a fleet in a run: how far each has come, and what it has voted for.
 
-import type { DrawnFleet, MemberRow } from '../../wire/run-wire.ts';
+import type { MemberRecord } from '../../../http/api/run-shapes.ts';
+import type { FleetPlan } from '../../../http/api/target-shapes.ts';
 import { Pill } from '../pill.tsx';
 import { memberState, tookText } from './node-words.ts';
 
 interface MemberListProps {
-  readonly members: readonly MemberRow[];
+  readonly members: readonly MemberRecord[];
   readonly isOver: boolean;
   /** Undefined where it is not known. */
-  readonly fleet: DrawnFleet | undefined;
+  readonly fleet: FleetPlan | undefined;
 }
 
 export function MemberList({ members, isOver, fleet }: MemberListProps) {
@@ -27,15 +28,15 @@ export function MemberList({ members, isOver, fleet }: MemberListProps) {
 }
 
 interface MemberProps extends Pick<MemberListProps, 'isOver'> {
-  readonly member: MemberRow;
-  readonly drawn: DrawnFleet['members'][number] | undefined;
+  readonly member: MemberRecord;
+  readonly drawn: FleetPlan['members'][number] | undefined;
 }
 
 function Member({ member, drawn, isOver }: MemberProps) {
   const { name, path, vote, why, output } = member;
   const took = tookText(member);
   const more = [
-    ...(drawn?.is_manager === true ? ['manager'] : []),
+    ...(drawn?.manager === true ? ['manager'] : []),
     ...(drawn !== undefined && drawn.tier > 1 ? [`tier ${drawn.tier}`] : []),
     ...(drawn !== undefined && drawn.weight !== 1 ? [`weight ${drawn.weight}`] : []),
     ...(took === undefined ? [] : [took]),

@@ -1,10 +1,11 @@
 // One node of a flow: what it got and gave, what led to it and on from it, and in a run what was done within it.
 
-import type { MemberRow, NodeRow, RunStep } from '../../wire/run-wire.ts';
+import type { MemberRecord, NodeRecord, StepRecord } from '../../../http/api/run-shapes.ts';
 import { Pill } from '../pill.tsx';
 import { cardsOf } from '../runs/run-state.ts';
 import { StepCard } from '../runs/step-cards.tsx';
 import { Fact } from '../tabs/fact.tsx';
+import { readableJson } from '../visible-text.ts';
 import { clock } from '../words.ts';
 import { arrowText, type FlowArrow, type FlowNode, type FlowParts } from './flow-graph.ts';
 import { MemberList } from './member-list.tsx';
@@ -23,9 +24,9 @@ const ofNode: ReadonlySet<string> = new Set([
 ]);
 
 export interface ShownFlowRun {
-  readonly nodes: ReadonlyMap<string, NodeRow>;
-  readonly members: ReadonlyMap<string, MemberRow>;
-  readonly steps: readonly RunStep[];
+  readonly nodes: ReadonlyMap<string, NodeRecord>;
+  readonly members: ReadonlyMap<string, MemberRecord>;
+  readonly steps: readonly StepRecord[];
   readonly isOver: boolean;
   readonly now: number;
 }
@@ -78,7 +79,7 @@ function RunFacts({
   type,
   now,
 }: {
-  readonly row: NodeRow;
+  readonly row: NodeRecord;
   readonly type: string;
   readonly now: number;
 }) {
@@ -141,7 +142,7 @@ function Given({
   type,
   run,
 }: {
-  readonly row: NodeRow;
+  readonly row: NodeRecord;
   readonly type: string;
   readonly run: ShownFlowRun;
 }) {
@@ -155,12 +156,12 @@ function Given({
   return (
     <>
       <h3>Got</h3>
-      {row.input === null ? <p class="aside">{noInput(type)}</p> : <pre>{row.input}</pre>}
+      {row.input === null ? <p class="aside">{noInput(type)}</p> : <pre>{readableJson(row.input)}</pre>}
       <h3>Gave</h3>
       {row.output === null ? (
         <p class="aside">{row.ended_at === null ? 'Nothing yet.' : 'Nothing.'}</p>
       ) : (
-        <pre>{row.output}</pre>
+        <pre>{readableJson(row.output)}</pre>
       )}
       {members.length > 0 && (
         <>

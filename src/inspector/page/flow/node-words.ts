@@ -1,7 +1,7 @@
 // How far a node of a flow has come, in words.
 
-import type { MemberRow, NodeRow } from '../../wire/run-wire.ts';
-import { counted, ms, span } from '../words.ts';
+import type { MemberRecord, NodeRecord } from '../../../http/api/run-shapes.ts';
+import { counted, left, ms } from '../words.ts';
 import { type ArrowState, arrowState, arrowText, type FlowArrow } from './flow-graph.ts';
 
 const signs: Readonly<Record<string, string>> = {
@@ -9,20 +9,20 @@ const signs: Readonly<Record<string, string>> = {
 };
 
 /** The state in a word; `isOver`: of the run. */
-export function nodeState(node: Pick<NodeRow, 'state'> | undefined, isOver: boolean): string {
+export function nodeState(node: Pick<NodeRecord, 'state'> | undefined, isOver: boolean): string {
   const state = node?.state ?? 'idle';
   if (state === 'idle') return isOver ? 'not reached' : 'not yet';
   return state === 'working' ? 'running' : state;
 }
 
 /** The same in a short line of a box, with a sign. */
-export function nodeLine(node: NodeRow | undefined, isOver: boolean, now: number): string {
+export function nodeLine(node: NodeRecord | undefined, isOver: boolean, now: number): string {
   if (node === undefined || node.state === 'idle') return '';
   const sign = signs[node.state] ?? '';
   const word = `${sign} ${nodeState(node, isOver)}`;
   if (node.state === 'waiting') {
-    if (node.is_for_people) return `${word} for people`;
-    return node.until === null ? word : `${word} · ${span(Math.max(0, node.until - now))}`;
+    if (node.for_people) return `${word} for people`;
+    return node.until === null ? word : `${word} · ${left(node.until, now)}`;
   }
   if (node.state === 'working') return node.attempts > 1 ? `${word} · try ${node.attempts}` : word;
   const took = tookText(node);
@@ -31,18 +31,15 @@ export function nodeLine(node: NodeRow | undefined, isOver: boolean, now: number
     : `${word} · ${took}`;
 }
 
-export function tookText({
-  started_at,
-  ended_at,
-}: Pick<NodeRow, 'started_at' | 'ended_at'>): string | undefined {
-  return started_at === null || ended_at === null ? undefined : ms(ended_at - started_at);
+export function tookText({ took_ms }: Pick<NodeRecord, 'took_ms'>): string | undefined {
+  return took_ms === null ? undefined : ms(took_ms);
 }
 
 /** What one that waits is waiting for; undefined for any other. */
-export function nodeWaits(node: NodeRow, type: string, now: number): string | undefined {
+export function nodeWaits(node: NodeRecord, type: string, now: number): string | undefined {
   if (node.state !== 'waiting') return undefined;
-  const time = node.until === null ? undefined : span(Math.max(0, node.until - now));
-  if (node.is_for_people)
+  const time = node.until === null ? undefined : left(node.until, now);
+  if (node.for_people)
     return time === undefined ? 'somebody to decide' : `somebody to decide, for ${time} at the most`;
   if (node.why !== null) return `the next attempt${time === undefined ? '' : `, in ${time}`}`;
   const what = type === 'Wait' ? 'its time to come' : 'a time';
@@ -50,12 +47,12 @@ export function nodeWaits(node: NodeRow, type: string, now: number): string | un
 }
 
 /** `turn 3`, and nothing for what is no loop. */
-export function turnText({ turn }: Pick<NodeRow, 'turn'>): string | undefined {
+export function turnText({ turn }: Pick<NodeRecord, 'turn'>): string | undefined {
   return turn === null ? undefined : `turn ${turn}`;
 }
 
 /** Why an arrow was taken or not, in the words of its ends. */
-export function arrowWords(arrow: FlowArrow, nodes: ReadonlyMap<string, NodeRow>): string {
+export function arrowWords(arrow: FlowArrow, nodes: ReadonlyMap<string, NodeRecord>): string {
   const state: ArrowState = arrowState(arrow, nodes);
   const source = nodes.get(arrow.source)?.state ?? 'idle';
   const text = arrowText(arrow);
@@ -68,7 +65,7 @@ export function arrowWords(arrow: FlowArrow, nodes: ReadonlyMap<string, NodeRow>
 }
 
 /** How many nodes are in which state, for a line above all of them. */
-export function summary(nodes: readonly (NodeRow | undefined)[], isOver: boolean): string {
+export function summary(nodes: readonly (NodeRecord | undefined)[], isOver: boolean): string {
   const counts = new Map<string, number>();
   for (const node of nodes) {
     const word = nodeState(node, isOver);
@@ -77,7 +74,7 @@ export function summary(nodes: readonly (NodeRow | undefined)[], isOver: boolean
   return [counted(nodes.length, 'node'), ...[...counts].map(([word, n]) => `${n} ${word}`)].join(' · ');
 }
 
-export function memberState({ state }: Pick<MemberRow, 'state'>, isOver: boolean): string {
+export function memberState({ state }: Pick<MemberRecord, 'state'>, isOver: boolean): string {
   if (state === 'idle') return isOver ? 'not asked' : 'not asked yet';
   return state === 'dropped' ? 'not needed' : state === 'working' ? 'running' : state;
 }

@@ -2,15 +2,15 @@
 // what to do about it.
 
 import type { ComponentChildren } from 'preact';
-import type { TriggerNumbers } from '../../wire/feed-wire.ts';
-import type { RunList } from '../../wire/run-wire.ts';
+import type { RunList } from '../../../http/api/run-shapes.ts';
+import type { TriggerState } from '../../../http/api/trigger-shapes.ts';
 import { runView, serverAddress, triggerAddress } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
 import type { PageState, ServerView } from '../feed/store.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { lasted, runLine } from '../runs/run-words.ts';
-import { counted, span } from '../words.ts';
+import { ago, counted } from '../words.ts';
 
 /** Of each list; the tree has the others. */
 const SHOWN = 100;
@@ -64,7 +64,7 @@ export function TriggerLines({ state, go }: ListProps) {
           <Link to={{ actor: triggerAddress(trigger.name), tab: 'log' }} go={go}>
             {trigger.name}
           </Link>{' '}
-          <Pill state={trigger.is_paused ? 'paused' : trigger.state} />{' '}
+          <Pill state={trigger.paused ? 'paused' : trigger.state} />{' '}
           <span class="aside">{triggerLine(trigger, state.at)}</span>
         </li>
       ))}
@@ -72,12 +72,12 @@ export function TriggerLines({ state, go }: ListProps) {
   );
 }
 
-function triggerLine({ type, handled, failed, last_event_at }: TriggerNumbers, now: number): string {
+function triggerLine({ type, handled, failed, last_event_at }: TriggerState, now: number): string {
   return [
     type,
     `${handled} answered`,
     ...(failed > 0 ? [counted(failed, 'failed attempt')] : []),
-    ...(last_event_at === null ? [] : [`last ${span(now - last_event_at)} ago`]),
+    ...(last_event_at === null ? [] : [`last ${ago(last_event_at, now)} ago`]),
   ].join(' · ');
 }
 
@@ -102,7 +102,7 @@ export function RunLines({ state, asked, go }: ListProps & { readonly asked: Run
           </Link>{' '}
           <Pill state={run.state} />{' '}
           <span class="aside">
-            {`${span(asked === undefined ? 0 : asked.at - run.received_at)} ago, ${run.ended_at === null ? 'not over' : `took ${lasted(run, state.at)}`} · `}
+            {`${ago(run.received_at, state.at)} ago, ${run.ended_at === null ? 'not over' : `took ${lasted(run, state.at)}`} · `}
             <bdi>{runLine(run)}</bdi>
           </span>
         </li>

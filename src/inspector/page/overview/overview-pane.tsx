@@ -1,6 +1,6 @@
 // The page's first view: what is wrong, then who is there and what was done lately. Each line leads to its own view.
 
-import { deliveries, approvals as newestApprovals, runs as newestRuns } from '../feed/api.ts';
+import { deliveries, runs as newestRuns, pendingApprovals } from '../feed/api.ts';
 import { type Asked, type Go, useAsked } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
@@ -46,8 +46,8 @@ async function workNow(): Promise<AskedWork> {
   const [runs, failed, approvals, dead] = await Promise.all([
     newestRuns({ ...allRuns, limit: NEWEST_RUNS }),
     newestRuns({ ...allRuns, state: 'failed', limit: MOST }),
-    newestApprovals({ limit: MOST }),
-    deliveries(new URLSearchParams({ state: 'dead', limit: `${MOST}` })),
+    pendingApprovals({ limit: MOST }),
+    deliveries({ state: 'dead', limit: `${MOST}` }),
   ]);
   return { runs, failed, approvals, dead };
 }

@@ -4,9 +4,10 @@
 // OVW1  whatever is wrong is in the list, or counted as more of its kind; what is in order never is.
 // OVW2  the kinds come in one order: servers, triggers, deliveries, runs, approvals; within servers the parked ones first.
 
-import type { DeliveryList, DeliveryRow } from '../../wire/delivery-wire.ts';
-import type { TriggerNumbers } from '../../wire/feed-wire.ts';
-import type { ApprovalList, ApprovalRow, RunList, RunRow } from '../../wire/run-wire.ts';
+import type { ApprovalList } from '../../../http/api/approval-shapes.ts';
+import type { DeliveryList, DeliveryRecord } from '../../../http/api/delivery-shapes.ts';
+import type { RunList, RunRecord } from '../../../http/api/run-shapes.ts';
+import type { TriggerState } from '../../../http/api/trigger-shapes.ts';
 import {
   addressOf,
   baseName,
@@ -20,12 +21,13 @@ import {
 } from '../address.ts';
 import type { PageState, ServerView } from '../feed/store.ts';
 import { stateText } from '../state-words.ts';
-import { span } from '../words.ts';
+import { ago, left } from '../words.ts';
 
 /** What the feed does not carry; asked for again and again. */
 export interface AskedWork {
   readonly runs: RunList;
   readonly failed: RunList;
+  /** That are pending. */
   readonly approvals: ApprovalList;
   readonly dead: DeliveryList;
 }
@@ -60,9 +62,11 @@ export function wrongThings(state: PageState, asked: AskedWork | undefined): rea
     group('trigger', 'triggers', wrongTriggers(state), root),
     deliveryGroup(state, asked),
     group('failed run', 'failed runs', asked?.failed.runs.map(runThing) ?? [], sectionView('runs'), {
-      isBounded: asked?.failed.has_more === true,
+      isBounded: asked !== undefined && asked.failed.next_before !== null,
     }),
-    group('approval', 'approvals', approvalThings(asked), sectionView('approvals'), { isBounded: true }),
+    group('approval', 'approvals', approvalThings(asked, state.at), sectionView('approvals'), {
+      isBounded: true,
+    }),
   ];
   return groups.filter(({ things, more }) => things.length > 0 || more > 0);
 }
@@ -88,7 +92,7 @@ function wrongServers({ servers, at }: PageState): WrongThing[] {
     key: `server ${server.id}`,
     name: server.id,
     state: server.is_parked ? 'parked' : server.state,
-    reason: [server.last_error ?? 'it did not say why', againText(server, at)].join('; '),
+    reason: [server.last_error?.message ?? 'it did not say why', againText(server, at)].join('; '),
     to: { actor: serverAddress(server.id), tab: 'stderr' },
   }));
 }
@@ -96,7 +100,8 @@ function wrongServers({ servers, at }: PageState): WrongThing[] {
 const isFailed = (state: string) => /^failed\b/.test(state);
 
 function againText({ is_parked, next_retry_at }: ServerView, now: number): string {
-  const inTime = next_retry_at === null || next_retry_at <= now ? undefined : span(next_retry_at - now);
+  const isDue = next_retry_at === null || Date.parse(next_retry_at) <= now;
+  const inTime = isDue ? undefined : left(next_retry_at, now);
   if (is_parked)
     return `after too many failures it is left alone${inTime === undefined ? '' : ` for ${inTime}`}`;
   return inTime === undefined ? 'the next request starts it again' : `it may start again in ${inTime}`;
@@ -122,7 +127,7 @@ function wrongTriggers({ triggers, at }: PageState): WrongThing[] {
     const told = triggerWrong(trigger, at);
     return told === undefined ? [] : [{ trigger, ...told }];
   });
-  const rank = (trigger: TriggerNumbers) => (hasFailed(trigger) ? 0 : trigger.circuit === null ? 2 : 1);
+  const rank = (trigger: TriggerState) => (hasFailed(trigger) ? 0 : trigger.circuit === null ? 2 : 1);
   wrong.sort((a, b) => rank(a.trigger) - rank(b.trigger) || (a.trigger.name < b.trigger.name ? -1 : 1));
   return wrong.map(({ trigger: { name }, state, reason }) => ({
     ...{ key: `trigger ${name}`, name, state, reason },
@@ -130,21 +135,20 @@ function wrongTriggers({ triggers, at }: PageState): WrongThing[] {
   }));
 }
 
-const hasFailed = ({ state }: TriggerNumbers) => state === 'failed' || state === 'refused';
+const hasFailed = ({ state }: TriggerState) => state === 'failed';
 
-function triggerWrong(
-  trigger: TriggerNumbers,
-  now: number,
-): Pick<WrongThing, 'state' | 'reason'> | undefined {
-  const { state, last_error, next_retry_at, circuit, is_paused } = trigger;
+function triggerWrong(trigger: TriggerState, now: number): Pick<WrongThing, 'state' | 'reason'> | undefined {
+  const { state, last_error, next_retry_at, circuit, paused } = trigger;
   if (hasFailed(trigger)) {
     const again =
-      next_retry_at !== null && next_retry_at > now ? `; again in ${span(next_retry_at - now)}` : '';
+      next_retry_at !== null && Date.parse(next_retry_at) > now
+        ? `; again in ${left(next_retry_at, now)}`
+        : '';
     return { state, reason: `${last_error ?? 'it could not be opened'}${again}` };
   }
   if (circuit !== null)
     return { state: 'unreachable', reason: `its platform does not answer: ${circuit.last_error}` };
-  return is_paused ? { state: 'paused', reason: 'what comes for it waits until it is resumed' } : undefined;
+  return paused ? { state: 'paused', reason: 'what comes for it waits until it is resumed' } : undefined;
 }
 
 function deliveryGroup(state: PageState, asked: AskedWork | undefined): WrongGroup {
@@ -169,7 +173,7 @@ const silence: WrongThing = {
   to: { actor: ROOT, tab: 'details' },
 };
 
-function deliveryThing({ id, trigger, note }: DeliveryRow): WrongThing {
+function deliveryThing({ id, trigger, note }: DeliveryRecord): WrongThing {
   return {
     ...{ key: `delivery ${id}`, name: id, state: 'dead' },
     reason: `${trigger === null ? '' : `of ${trigger}: `}${note ?? 'given up'}`,
@@ -177,15 +181,14 @@ function deliveryThing({ id, trigger, note }: DeliveryRow): WrongThing {
   };
 }
 
-function runThing({ id, name, note }: RunRow): WrongThing {
+function runThing({ id, name, note }: RunRecord): WrongThing {
   return { key: `run ${id}`, name, state: 'failed', reason: note ?? 'it did not say why', to: runView(id) };
 }
 
-function approvalThings(asked: AskedWork | undefined): WrongThing[] {
+function approvalThings(asked: AskedWork | undefined, now: number): WrongThing[] {
   if (asked === undefined) return [];
-  const { pending, at } = asked.approvals;
-  return pending.map(({ id, title, asked_at, requested_by }: ApprovalRow) => ({
+  return asked.approvals.approvals.map(({ id, title, requested_at, requested_by }) => ({
     ...{ key: `approval ${id}`, name: title, state: 'pending', to: sectionView('approvals') },
-    reason: `asked ${span(at - asked_at)} ago${requested_by === null ? '' : ` by ${requested_by}`}`,
+    reason: `asked ${ago(requested_at, now)} ago${requested_by === null ? '' : ` by ${requested_by.user}`}`,
   }));
 }

@@ -1,13 +1,13 @@
 // The agents: who answers for each, and the servers that it takes tools from; the fleets with their members, and the flows.
 
-import type { AgentRow, AgentServerRow } from '../../wire/run-wire.ts';
+import type { AgentServerRecord, LoadedAgent } from '../../../http/api/target-shapes.ts';
 import { serverAddress } from '../address.ts';
-import { agents } from '../feed/api.ts';
+import { targets } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { PlanLists } from './plan-lists.tsx';
-import { agentLine } from './run-words.ts';
+import { doneLine } from './run-words.ts';
 
 const REFRESH_MS = 2_000;
 
@@ -19,7 +19,7 @@ interface AgentsPaneProps {
 }
 
 export function AgentsPane({ chosen, go, onRuns }: AgentsPaneProps) {
-  const { value, problem } = useAsked('agents', agents, REFRESH_MS);
+  const { value, problem } = useAsked('agents', targets, REFRESH_MS);
   return (
     <section class="pane" aria-label="Agents">
       <div class="bar">
@@ -46,7 +46,7 @@ export function AgentsPane({ chosen, go, onRuns }: AgentsPaneProps) {
   );
 }
 
-function Line({ agent, go, onRuns }: { readonly agent: AgentRow } & Omit<AgentsPaneProps, 'chosen'>) {
+function Line({ agent, go, onRuns }: { readonly agent: LoadedAgent } & Omit<AgentsPaneProps, 'chosen'>) {
   const { name, description, model, runtime, servers } = agent;
   return (
     <li data-agent={name}>
@@ -62,7 +62,7 @@ function Line({ agent, go, onRuns }: { readonly agent: AgentRow } & Omit<AgentsP
           <bdi>{description}</bdi>
         </div>
       )}
-      <div class="aside">{agentLine(agent)}</div>
+      <div class="aside">{doneLine(agent.stats)}</div>
       {servers.map((server) => (
         <Server key={server.name} agent={name} server={server} go={go} />
       ))}
@@ -70,20 +70,20 @@ function Line({ agent, go, onRuns }: { readonly agent: AgentRow } & Omit<AgentsP
   );
 }
 
-function Server({ agent, server, go }: { agent: string; server: AgentServerRow; go: Go }) {
-  const { name, is_own, state, last_error } = server;
+function Server({ agent, server, go }: { agent: string; server: AgentServerRecord; go: Go }) {
+  const { name, own, state, last_error } = server;
   return (
     <div>
       {state === null ? (
         name
       ) : (
-        <Link to={{ actor: serverAddress(is_own ? `${agent}/${name}` : name), tab: 'log' }} go={go}>
+        <Link to={{ actor: serverAddress(own ? `${agent}/${name}` : name), tab: 'log' }} go={go}>
           {name}
         </Link>
       )}{' '}
-      <span class="aside">{is_own ? 'of its own' : 'of the catalog'}</span>{' '}
+      <span class="aside">{own ? 'of its own' : 'of the catalog'}</span>{' '}
       {state === null ? (
-        <span class="aside">{is_own ? 'not needed yet' : 'not there'}</span>
+        <span class="aside">{own ? 'not needed yet' : 'not there'}</span>
       ) : (
         <Pill state={state} />
       )}

@@ -1,14 +1,14 @@
 // What waits for somebody's approval, with exactly what is to be done, and what was decided lately.
 
 import { useState } from 'preact/hooks';
-import type { ApprovalRow } from '../../wire/run-wire.ts';
+import type { ApprovalRecord } from '../../../http/api/approval-shapes.ts';
 import { runView } from '../address.ts';
-import { approvals, command } from '../feed/api.ts';
+import { command, decidedApprovals, pendingApprovals } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { howToAct } from '../rights.ts';
-import { clock, span } from '../words.ts';
+import { ago, clock, left } from '../words.ts';
 import { decidersText } from './run-words.ts';
 
 const REFRESH_MS = 1_000;
@@ -17,14 +17,15 @@ const PAGE = 50;
 const MOST = 200;
 
 interface ApprovalsPaneProps {
+  readonly now: number;
   readonly mayAct: boolean;
   readonly go: Go;
 }
 
-export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
+export function ApprovalsPane({ now, mayAct, go }: ApprovalsPaneProps) {
   const [limit, setLimit] = useState(PAGE);
-  const { value, problem } = useAsked(`approvals ${limit}`, () => approvals({ limit }), REFRESH_MS);
-  const isEmpty = value !== undefined && value.pending.length + value.decided.length === 0;
+  const { value, problem } = useAsked(`approvals ${limit}`, () => newest(limit), REFRESH_MS);
+  const isEmpty = value?.approvals.length === 0;
   return (
     <section class="pane" aria-label="Approvals">
       <div class="bar">
@@ -44,11 +45,11 @@ export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
       )}
       {value !== undefined && !isEmpty && (
         <ul class="scroll records" aria-label="Pending and decided">
-          {value.pending.length === 0 && <li class="aside">None is pending.</li>}
-          {[...value.pending, ...value.decided].map((approval) => (
-            <ApprovalItem key={approval.id} approval={approval} now={value.at} mayAct={mayAct} go={go} />
+          {value.approvals[0]?.state !== 'pending' && <li class="aside">None is pending.</li>}
+          {value.approvals.map((approval) => (
+            <ApprovalItem key={approval.id} {...{ approval, now, mayAct, go }} />
           ))}
-          {value.has_more && limit < MOST && (
+          {value.hasMore && limit < MOST && (
             <li>
               <button type="button" onClick={() => setLimit(limit + PAGE)}>
                 Older ones
@@ -57,25 +58,34 @@ export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
           )}
         </ul>
       )}
-      {value?.has_more === true && limit >= MOST && <p class="foot">the command `approvals` has the rest</p>}
+      {value?.hasMore === true && limit >= MOST && <p class="foot">the command `approvals` has the rest</p>}
     </section>
   );
 }
 
+/** Those that are pending first. */
+async function newest(limit: number) {
+  const [pending, decided] = await Promise.all([pendingApprovals({ limit }), decidedApprovals({ limit })]);
+  return {
+    approvals: [...pending.approvals, ...decided.approvals],
+    hasMore: pending.next_before !== null || decided.next_before !== null,
+  };
+}
+
 interface ItemProps extends ApprovalsPaneProps {
-  readonly approval: ApprovalRow;
-  readonly now: number;
+  readonly approval: ApprovalRecord;
   /** It stands with its run. */
   readonly isOfRun?: boolean;
 }
 
 export function ApprovalItem({ approval, now, mayAct, go, isOfRun = false }: ItemProps) {
-  const { id, run, state, title, agent, requested_by, asked_at, request, is_cut } = approval;
+  const { id, run, state, title, agent, requested_by, requested_at, request } = approval;
+  const isCut = request?.is_cut !== false;
   const isPending = state === 'pending';
   const shown = (
     <>
-      <pre>{request}</pre>
-      {is_cut && (
+      <pre>{request?.text}</pre>
+      {isCut && (
         <p class="note">It is too long to be shown whole here; the command approvals show has all of it.</p>
       )}
     </>
@@ -91,16 +101,12 @@ export function ApprovalItem({ approval, now, mayAct, go, isOfRun = false }: Ite
           the run
         </Link>
       )}
-      <span class="aside when">{`asked ${span(now - asked_at)} ago`}</span>
+      <span class="aside when">{`asked ${ago(requested_at, now)} ago`}</span>
       <div class="aside">
-        {agent !== null && (
-          <>
-            of <bdi>{agent}</bdi>,{' '}
-          </>
-        )}
+        of <bdi>{agent}</bdi>,{' '}
         {requested_by !== null && (
           <>
-            asked for by <bdi>{requested_by}</bdi>,{' '}
+            asked for by <bdi>{requested_by.user}</bdi>,{' '}
           </>
         )}
         <Who approval={approval} now={now} />
@@ -113,13 +119,13 @@ export function ApprovalItem({ approval, now, mayAct, go, isOfRun = false }: Ite
           {shown}
         </details>
       )}
-      {isPending && mayAct && <Decision id={id} mayApprove={!is_cut} />}
+      {isPending && mayAct && <Decision id={id} mayApprove={!isCut} />}
     </li>
   );
 }
 
 /** Who may decide, or who has. */
-function Who({ approval, now }: { readonly approval: ApprovalRow; readonly now: number }) {
+function Who({ approval, now }: { readonly approval: ApprovalRecord; readonly now: number }) {
   const { state, expires_at, decided_at, decided_by, via, comment } = approval;
   if (state === 'pending') {
     const whom = decidersText(approval);
@@ -132,7 +138,7 @@ function Who({ approval, now }: { readonly approval: ApprovalRow; readonly now: 
           </>
         )}
         an operator
-        {expires_at !== null && `, for ${span(Math.max(0, expires_at - now))}`}
+        {expires_at !== null && `, for ${left(expires_at, now)}`}
       </>
     );
   }

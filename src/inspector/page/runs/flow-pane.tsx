@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { flow as askedFlow } from '../feed/api.ts';
 import { useAsked } from '../feed/hooks.ts';
 import { FlowView } from '../flow/flow-view.tsx';
-import { agentLine } from './run-words.ts';
+import { doneLine } from './run-words.ts';
 
 const REFRESH_MS = 2_000;
 
@@ -15,9 +15,9 @@ interface FlowPaneProps {
 
 export function FlowPane({ name, onRuns }: FlowPaneProps) {
   const { value, problem } = useAsked(`flow ${name}`, () => askedFlow(name), REFRESH_MS);
-  const text = JSON.stringify(value?.graph);
+  const text = JSON.stringify([value?.nodes, value?.connections]);
   // The same graph is the same object: it is placed once.
-  const graph = useMemo(() => value?.graph, [text]);
+  const graph = useMemo(() => value, [text]);
   return (
     <section class="pane" aria-label="The flow" id="flow">
       <div class="bar">
@@ -36,7 +36,7 @@ export function FlowPane({ name, onRuns }: FlowPaneProps) {
             <bdi>{value.description}</bdi>
           </p>
         )}
-        {value !== undefined && <p class="empty">{agentLine(value)}</p>}
+        {value !== undefined && <p class="empty">{doneLine(value.stats)}</p>}
         {graph !== undefined && <FlowView name={name} graph={graph} />}
       </div>
     </section>

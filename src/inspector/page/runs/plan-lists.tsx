@@ -1,15 +1,16 @@
 // The fleets with their members, and the flows: what each has done since the start.
 
-import type { AgentList, FleetRow, FlowRow } from '../../wire/run-wire.ts';
+import type { FleetRecord, FlowRecord, Loaded } from '../../../http/api/target-shapes.ts';
 import { flowView } from '../address.ts';
+import type { Targets } from '../feed/api.ts';
 import type { Go } from '../feed/hooks.ts';
 import { fleetWords } from '../flow/fleet-words.ts';
 import { Link } from '../link.tsx';
 import { counted } from '../words.ts';
-import { agentLine } from './run-words.ts';
+import { doneLine } from './run-words.ts';
 
 interface PlanListsProps {
-  readonly value: AgentList;
+  readonly value: Targets;
   /** The flow that stands beside. */
   readonly chosen: string | undefined;
   readonly go: Go;
@@ -46,46 +47,46 @@ export function PlanLists({ value, chosen, go, onRuns }: PlanListsProps) {
   );
 }
 
-function FleetLine({ fleet, onRuns }: { readonly fleet: FleetRow; onRuns(whom: string): void }) {
-  const { name, description } = fleet;
+function FleetLine({ fleet, onRuns }: { readonly fleet: Loaded<FleetRecord>; onRuns(whom: string): void }) {
+  const { name, description, members } = fleet;
   return (
     <li data-fleet={name}>
-      <strong>{name}</strong> <span class="aside">{fleetWords(fleet.fleet)}</span>{' '}
+      <strong>{name}</strong> <span class="aside">{fleetWords(fleet)}</span>{' '}
       <button type="button" onClick={() => onRuns(`fleet ${name}`)}>
         Its runs
       </button>
       <Description text={description} />
       <div class="aside">
-        {fleet.fleet.members
+        {members
           .map(({ name: member, agent }) =>
             agent === null || agent === member ? member : `${member} (${agent})`,
           )
           .join(', ')}
       </div>
-      <div class="aside">{agentLine(fleet)}</div>
+      <div class="aside">{doneLine(fleet.stats)}</div>
     </li>
   );
 }
 
 interface FlowLineProps extends Pick<PlanListsProps, 'go' | 'onRuns'> {
-  readonly flow: FlowRow;
+  readonly flow: Loaded<FlowRecord>;
   readonly isChosen: boolean;
 }
 
 function FlowLine({ flow, isChosen, go, onRuns }: FlowLineProps) {
-  const { name, description, nodes, parameters } = flow;
-  const takes = parameters.length === 0 ? '' : `, takes ${parameters.join(', ')}`;
+  const { name, description, nodes_count, parameters } = flow;
+  const takes = parameters.length === 0 ? '' : `, takes ${parameters.map((each) => each.name).join(', ')}`;
   return (
     <li data-flow={name} class={isChosen ? 'chosen' : ''}>
       <Link to={flowView(name)} go={go} isCurrent={isChosen}>
         {name}
       </Link>{' '}
-      <span class="aside">{`${counted(nodes, 'node')}${takes}`}</span>{' '}
+      <span class="aside">{`${counted(nodes_count, 'node')}${takes}`}</span>{' '}
       <button type="button" onClick={() => onRuns(`flow ${name}`)}>
         Its runs
       </button>
       <Description text={description} />
-      <div class="aside">{agentLine(flow)}</div>
+      <div class="aside">{doneLine(flow.stats)}</div>
     </li>
   );
 }

@@ -1,6 +1,6 @@
 // What a run waits for that somebody has to decide, where it is shown.
 
-import { approvals } from '../feed/api.ts';
+import { pendingApprovals } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import { howToAct } from '../rights.ts';
 import { ApprovalItem } from './approvals-pane.tsx';
@@ -10,18 +10,23 @@ const MOST = 20;
 
 interface RunApprovalsProps {
   readonly id: string;
+  readonly now: number;
   readonly mayAct: boolean;
   readonly go: Go;
 }
 
-export function RunApprovals({ id, mayAct, go }: RunApprovalsProps) {
-  const { value } = useAsked(`approvals of ${id}`, () => approvals({ limit: MOST, run: id }), REFRESH_MS);
-  if (value === undefined || value.pending.length === 0) return null;
+export function RunApprovals({ id, now, mayAct, go }: RunApprovalsProps) {
+  const { value } = useAsked(
+    `approvals of ${id}`,
+    () => pendingApprovals({ limit: MOST, run: id }),
+    REFRESH_MS,
+  );
+  if (value === undefined || value.approvals.length === 0) return null;
   return (
     <section class="asks" aria-label="Waits for a decision">
       <ul class="records">
-        {value.pending.map((approval) => (
-          <ApprovalItem key={approval.id} approval={approval} now={value.at} {...{ mayAct, go }} isOfRun />
+        {value.approvals.map((approval) => (
+          <ApprovalItem key={approval.id} approval={approval} {...{ now, mayAct, go }} isOfRun />
         ))}
       </ul>
       {!mayAct && (

@@ -1,12 +1,12 @@
 // The newest runs, by state and agent, asked for again every second while they are shown.
 
-import type { RunRow } from '../../wire/run-wire.ts';
+import type { RunRecord } from '../../../http/api/run-shapes.ts';
 import { runView } from '../address.ts';
 import { runs as newestRuns, type RunsAsked } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
-import { clock, counted, span } from '../words.ts';
+import { ago, clock, counted } from '../words.ts';
 import { lasted, runLine } from './run-words.ts';
 
 const REFRESH_MS = 1_000;
@@ -24,12 +24,14 @@ interface RunListProps {
   readonly asked: RunsAsked;
   readonly known: Known;
   readonly chosen: string | undefined;
+  readonly now: number;
   readonly go: Go;
   onAsk(asked: RunsAsked): void;
 }
 
-export function RunList({ asked, known, chosen, go, onAsk }: RunListProps) {
+export function RunList({ asked, known, chosen, now, go, onAsk }: RunListProps) {
   const { value, problem } = useAsked(JSON.stringify(asked), () => newestRuns(asked), REFRESH_MS);
+  const hasMore = value !== undefined && value.next_before !== null;
   const isFiltered = asked.state !== '' || asked.whom !== '';
   return (
     <section class="pane" aria-label="Runs">
@@ -62,9 +64,9 @@ export function RunList({ asked, known, chosen, go, onAsk }: RunListProps) {
       {value !== undefined && value.runs.length > 0 && (
         <ul class="scroll records" aria-label="The newest runs">
           {value.runs.map((run) => (
-            <Line key={run.id} run={run} now={value.at} isChosen={run.id === chosen} go={go} />
+            <Line key={run.id} run={run} now={now} isChosen={run.id === chosen} go={go} />
           ))}
-          {value.has_more && asked.limit < MOST && (
+          {hasMore && asked.limit < MOST && (
             <li>
               <button type="button" onClick={() => onAsk({ ...asked, limit: asked.limit + PAGE })}>
                 Older ones
@@ -76,8 +78,7 @@ export function RunList({ asked, known, chosen, go, onAsk }: RunListProps) {
       {value !== undefined && (
         <p class="foot">
           {isFiltered ? `${value.runs.length} of those` : counted(value.runs.length, 'run')}
-          {value.has_more &&
-            (asked.limit < MOST ? '; there may be more' : '; the command `runs` has the rest')}
+          {hasMore && (asked.limit < MOST ? '; there may be more' : '; the command `runs` has the rest')}
         </p>
       )}
     </section>
@@ -109,9 +110,8 @@ function Names({ label, values }: { readonly label: string; readonly values: rea
   );
 }
 
-interface LineProps extends Pick<RunListProps, 'go'> {
-  readonly run: RunRow;
-  readonly now: number;
+interface LineProps extends Pick<RunListProps, 'now' | 'go'> {
+  readonly run: RunRecord;
   readonly isChosen: boolean;
 }
 
@@ -123,7 +123,7 @@ function Line({ run, now, isChosen, go }: LineProps) {
       </Link>{' '}
       <Pill state={run.state} /> {run.state === 'waiting' && <span class="again">{waitsShort(run)}</span>}
       <span class="aside when" title={`came at ${clock(run.received_at)}, ${lasted(run, now)}`}>
-        {span(now - run.received_at)} ago, {run.ended_at === null ? 'not over' : `took ${lasted(run, now)}`}
+        {ago(run.received_at, now)} ago, {run.ended_at === null ? 'not over' : `took ${lasted(run, now)}`}
       </span>
       <div class="aside">
         <bdi>{runLine(run)}</bdi>
@@ -138,7 +138,7 @@ function Line({ run, now, isChosen, go }: LineProps) {
 }
 
 /** A flow says itself at which nodes it waits: for people, or a time. */
-function waitsShort({ kind, waiting_for, note }: RunRow): string {
+function waitsShort({ kind, waiting_for, note }: RunRecord): string {
   if ((kind === 'flow' || kind === 'fleet') && note !== null) return note.replace(/^it waits /, '');
   return waiting_for === 'approval' ? 'for an approval' : '';
 }

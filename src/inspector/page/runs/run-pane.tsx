@@ -1,7 +1,7 @@
 // One run: how it stands, what it has used, and its steps as they become durable; the text of an answer while it is written.
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import type { RunDetails } from '../../wire/run-wire.ts';
+import type { RunDetails } from '../../../http/api/run-shapes.ts';
 import { actorAt, mailboxAddress, triggerAddress } from '../address.ts';
 import { Commands } from '../banners/commands.tsx';
 import type { Go } from '../feed/hooks.ts';
@@ -20,6 +20,7 @@ import { StepCard } from './step-cards.tsx';
 
 /** From the end, in pixels: whoever is there is kept there. */
 const NEAR = 40;
+const MAX_FAILURES = 5;
 
 interface RunPaneProps {
   readonly id: string;
@@ -49,7 +50,7 @@ export function RunPane({ id, state, go }: RunPaneProps) {
         <p class="empty">{problem ?? 'Asking …'}</p>
       </section>
     );
-  const left = run.steps - steps.length;
+  const left = run.steps_count - steps.length;
   return (
     <section class="pane" aria-label="The run" id="run">
       <div class="bar">
@@ -62,7 +63,7 @@ export function RunPane({ id, state, go }: RunPaneProps) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
       <div class="scroll details" tabIndex={0} ref={box} onScroll={onScroll}>
         {problem !== undefined && <p class="empty">{problem}</p>}
-        {asks(run) && <RunApprovals id={id} mayAct={mayAct(state.totals)} go={go} />}
+        {asks(run) && <RunApprovals id={id} now={state.at} mayAct={mayAct(state.totals)} go={go} />}
         {plan !== undefined && <PlanPart name={run.name} shown={shown} isOver={isOver} now={state.at} />}
         <dl class="figures">
           {runFigures(run, state.at).map(([name, value]) => (
@@ -73,7 +74,7 @@ export function RunPane({ id, state, go }: RunPaneProps) {
           ))}
         </dl>
         <Facts run={run} state={state} go={go} />
-        {run.steps === 0 && (
+        {run.steps_count === 0 && (
           <p class="empty">
             {run.ended_at === null
               ? 'No step has become durable yet.'
@@ -83,8 +84,8 @@ export function RunPane({ id, state, go }: RunPaneProps) {
         {left > 0 && steps.length > 0 && (
           <p class="empty">
             {left === 1
-              ? `The first of ${counted(run.steps, 'step')} is left out.`
-              : `The first ${left} of ${counted(run.steps, 'step')} are left out.`}
+              ? `The first of ${counted(run.steps_count, 'step')} is left out.`
+              : `The first ${left} of ${counted(run.steps_count, 'step')} are left out.`}
           </p>
         )}
         {plan !== undefined && <h2>All steps</h2>}
@@ -100,7 +101,8 @@ export function RunPane({ id, state, go }: RunPaneProps) {
               <pre>{text}</pre>
             </li>
           )}
-          {run.answer !== null && (
+          {/* With a journal its last step has it. */}
+          {run.steps_count === 0 && run.answer !== null && (
             <li class="step">
               <div class="head">
                 <span>answer</span>
@@ -141,7 +143,7 @@ function Facts({ run, state, go }: { readonly run: RunDetails } & Pick<RunPanePr
             <bdi>{run.note}</bdi>
           </Fact>
         )}
-        <Fact name="model">{run.model ?? '–'}</Fact>
+        <Fact name="model">{run.usage?.model ?? '–'}</Fact>
         <Fact name="trigger">
           {hasTrigger && run.trigger !== null ? (
             <Link to={{ actor: triggerAddress(run.trigger), tab: 'details' }} go={go}>
@@ -163,7 +165,7 @@ function Facts({ run, state, go }: { readonly run: RunDetails } & Pick<RunPanePr
         <Fact name="came">{clock(run.received_at)}</Fact>
         {run.ended_at !== null && <Fact name="ended">{clock(run.ended_at)}</Fact>}
         {run.attempts > 1 && <Fact name="attempts">{run.attempts}</Fact>}
-        {run.failures.map(({ attempt, at, note }) => (
+        {run.failures.slice(-MAX_FAILURES).map(({ attempt, at, note }) => (
           <Fact key={`${attempt} ${at}`} name={`attempt ${attempt} failed`}>
             {clock(at)} <bdi>{note}</bdi>
           </Fact>

@@ -2,20 +2,21 @@
 //
 // RPS1  at most MAX_STEPS are kept: the newest.
 
-import type { MemberRow, NodeRow, RunDetails, RunMessage, RunPlan, RunStep } from '../../wire/run-wire.ts';
+import type { MemberRecord, NodeRecord, RunDetails, StepRecord } from '../../../http/api/run-shapes.ts';
+import type { RunMessage, RunPlan } from '../../wire/run-wire.ts';
 
 export const MAX_STEPS = 500;
 
 export interface ShownRunState {
   /** Undefined before the first message. */
   readonly run: RunDetails | undefined;
-  readonly steps: readonly RunStep[];
+  readonly steps: readonly StepRecord[];
   /** Of a flow or a fleet, as soon as it has begun. */
   readonly plan: RunPlan | undefined;
   /** By their places. */
-  readonly nodes: ReadonlyMap<string, NodeRow>;
+  readonly nodes: ReadonlyMap<string, NodeRecord>;
   /** By their paths, in the order in which they came. */
-  readonly members: ReadonlyMap<string, MemberRow>;
+  readonly members: ReadonlyMap<string, MemberRecord>;
   /** Of an answer that is being written. */
   readonly text: string;
 }
@@ -56,31 +57,31 @@ export type Card =
   | {
       readonly kind: 'text';
       readonly n: number;
-      readonly at: number;
+      readonly at: string;
       readonly title: string;
       readonly text: string;
       /** Of a flow or a fleet: who. */
       readonly part?: string | undefined;
     }
-  | { readonly kind: 'answer'; readonly n: number; readonly at: number; readonly step: RunStep }
+  | { readonly kind: 'answer'; readonly n: number; readonly at: string; readonly step: StepRecord }
   | {
       readonly kind: 'call';
       readonly n: number;
-      readonly at: number;
-      readonly step: RunStep;
+      readonly at: string;
+      readonly step: StepRecord;
       readonly state: string;
     }
   | {
       readonly kind: 'approval';
       readonly n: number;
-      readonly at: number;
-      readonly step: RunStep;
+      readonly at: string;
+      readonly step: StepRecord;
       readonly state: string;
-      readonly decided: RunStep | undefined;
+      readonly decided: StepRecord | undefined;
     };
 
 /** In the order in which they began. `isOver`: nothing more comes of what has no end. */
-export function cardsOf(steps: readonly RunStep[], isOver = false): readonly Card[] {
+export function cardsOf(steps: readonly StepRecord[], isOver = false): readonly Card[] {
   const cards: Card[] = [];
   const places = new Map<string, number>();
   const lastTexts = new Map<string, string>();

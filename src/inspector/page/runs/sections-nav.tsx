@@ -1,7 +1,7 @@
 // The ways to the overview, to the actors, and to what stands in their place: runs, deliveries, approvals, agents.
 
 import { OVERVIEW, ROOT, type Section, sectionAt, sections, sectionView, type View } from '../address.ts';
-import { approvals } from '../feed/api.ts';
+import { pendingApprovals } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';
 
@@ -27,10 +27,10 @@ const MOST = 100;
 export function SectionsNav({ view, hasAgents, go }: SectionsNavProps) {
   const { value } = useAsked(
     hasAgents ? 'pending approvals' : '',
-    () => (hasAgents ? approvals({ limit: MOST }) : Promise.resolve(undefined)),
+    () => (hasAgents ? pendingApprovals({ limit: MOST }) : Promise.resolve(undefined)),
     PENDING_MS,
   );
-  const pending = value?.pending.length ?? 0;
+  const pending = value?.approvals.length ?? 0;
   const here = sectionAt(view.actor);
   const isOverview = view.actor === OVERVIEW;
   return (

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { flowAt, runAt, type Section, sectionView, type View } from '../address.ts';
 import { DeliveriesView } from '../deliveries/deliveries-view.tsx';
-import { agents } from '../feed/api.ts';
+import { targets } from '../feed/api.ts';
 import { type Go, useAsked } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
 import { mayAct } from '../rights.ts';
@@ -29,7 +29,7 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
   const hasAutomation = state.totals?.automation != null;
   const known = useAsked(
     hasAutomation ? 'names of agents' : '',
-    () => (hasAutomation ? agents() : Promise.resolve(undefined)),
+    () => (hasAutomation ? targets() : Promise.resolve(undefined)),
     AGENTS_MS,
   );
   const { agents: loaded = [], fleets = [], flows = [] } = known.value ?? {};
@@ -50,7 +50,7 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
       {section !== 'deliveries' && state.totals !== null && !hasAutomation && <NoAgents />}
       {hasAutomation && section === 'runs' && (
         <>
-          <RunList asked={asked} known={names} chosen={id} go={go} onAsk={setAsked} />
+          <RunList asked={asked} known={names} chosen={id} now={state.at} go={go} onAsk={setAsked} />
           {id === undefined ? (
             <section class="pane" aria-label="The run">
               <p class="empty">Choose a run to see its steps.</p>
@@ -60,7 +60,9 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
           )}
         </>
       )}
-      {hasAutomation && section === 'approvals' && <ApprovalsPane mayAct={mayAct(state.totals)} go={go} />}
+      {hasAutomation && section === 'approvals' && (
+        <ApprovalsPane now={state.at} mayAct={mayAct(state.totals)} go={go} />
+      )}
       {hasAutomation && section === 'agents' && (
         <>
           <AgentsPane chosen={flow} go={go} onRuns={onRuns} />

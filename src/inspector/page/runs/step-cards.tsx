@@ -1,7 +1,7 @@
 // The steps of a run. Whatever a model, a tool or a person wrote is shown as text and never as anything else.
 
 import type { ComponentChildren } from 'preact';
-import type { RunStep } from '../../wire/run-wire.ts';
+import type { StepRecord } from '../../../http/api/run-shapes.ts';
 import { Pill } from '../pill.tsx';
 import { clock, ms } from '../words.ts';
 import type { Card } from './run-state.ts';
@@ -55,10 +55,10 @@ export function StepCard({ card }: { readonly card: Card }) {
   }
 }
 
-function Answer({ at, step }: { readonly at: number; readonly step: RunStep }) {
-  const { iteration, model, input_tokens, output_tokens, took_ms, text = '' } = step;
+function Answer({ at, step }: { readonly at: string; readonly step: StepRecord }) {
+  const { iteration, model, tokens: used, took_ms, text = '' } = step;
   const more = [
-    tokens(input_tokens, output_tokens),
+    tokens(used?.input, used?.output),
     step.cost === undefined ? undefined : `cost ${cost(step.cost)}`,
     tookText(took_ms),
   ];
@@ -74,7 +74,7 @@ function tookText(tookMs: number | undefined): string | undefined {
 }
 
 interface FrameProps {
-  readonly at: number;
+  readonly at: string;
   readonly title: string;
   /** Of a flow or a fleet: who. */
   readonly part?: string | undefined;

@@ -2,16 +2,16 @@
 // work the last deliveries that are parked or dead.
 
 import type { ServerDetails } from '../../../http/api/server-shapes.ts';
-import type { TriggerNumbers } from '../../wire/feed-wire.ts';
+import type { TriggerState } from '../../../http/api/trigger-shapes.ts';
 import { addressOf, runView, triggerAddress, triggerAt } from '../address.ts';
 import { triggerFigures, workAt } from '../automation-words.ts';
-import { deadDeliveries, deadLetters, waitingDeliveries } from '../feed/api.ts';
+import { deadLetters, deliveries } from '../feed/api.ts';
 import { type Asked, type Go, useAsked } from '../feed/hooks.ts';
 import type { ActorView, PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
 import { eventText, stateText } from '../state-words.ts';
 import { visibleName } from '../visible-text.ts';
-import { clock, counted, span } from '../words.ts';
+import { clock, counted, left } from '../words.ts';
 import { Fact } from './fact.tsx';
 
 const SHOWN = 50;
@@ -117,7 +117,7 @@ function InvalidItems({ lists }: Pick<ServerDetails, 'lists'>) {
   });
 }
 
-function TriggerFacts({ trigger, now }: { readonly trigger: TriggerNumbers; readonly now: number }) {
+function TriggerFacts({ trigger, now }: { readonly trigger: TriggerState; readonly now: number }) {
   return (
     <>
       <Fact name="type">{trigger.type}</Fact>
@@ -143,8 +143,10 @@ function TriggerLink({ name, go }: { readonly name: string | null; readonly go: 
   );
 }
 
+const newest = async (state: string) => (await deliveries({ state, limit: `${SHOWN}` })).deliveries;
+
 function WaitingDeliveries({ go, now }: { readonly go: Go; readonly now: number }) {
-  const { value, problem } = useAsked('waiting deliveries', waitingDeliveries, 2_000);
+  const { value, problem } = useAsked('waiting deliveries', () => newest('waiting'), 2_000);
   if (problem !== undefined) return <p class="empty">{problem}</p>;
   if (value === undefined || value.length === 0) return <p class="empty">No waiting deliveries.</p>;
   return (
@@ -154,14 +156,14 @@ function WaitingDeliveries({ go, now }: { readonly go: Go; readonly now: number 
         {value.map(({ id, trigger, waiting_for, until, note }) => (
           <Fact key={id} name={id}>
             <TriggerLink name={trigger} go={go} />
-            {waiting_for.startsWith('approval ') ? (
+            {waiting_for?.startsWith('approval ') ? (
               <Link to={runView(id)} go={go}>
                 for an approval
               </Link>
             ) : (
               `for ${waiting_for}`
             )}
-            {until !== null && `, until in ${span(Math.max(0, until - now))}`}
+            {until !== null && `, until in ${left(until, now)}`}
             {note !== null && <div>{note}</div>}
           </Fact>
         ))}
@@ -171,7 +173,7 @@ function WaitingDeliveries({ go, now }: { readonly go: Go; readonly now: number 
 }
 
 function DeadDeliveries({ go }: { readonly go: Go }) {
-  const { value, problem } = useAsked('dead deliveries', deadDeliveries, 2_000);
+  const { value, problem } = useAsked('dead deliveries', () => newest('dead'), 2_000);
   if (problem !== undefined) return <p class="empty">{problem}</p>;
   if (value === undefined || value.length === 0) return <p class="empty">No dead deliveries.</p>;
   return (

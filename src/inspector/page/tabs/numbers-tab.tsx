@@ -6,7 +6,7 @@ import { deliveryFigures, triggerFigures, workAt, workFigures } from '../automat
 import { type History, seriesOf } from '../feed/history.ts';
 import { ALL } from '../feed/page-store.ts';
 import type { PageState, ServerView } from '../feed/store.ts';
-import { count, ms, span } from '../words.ts';
+import { count, left, ms, span } from '../words.ts';
 import { Spark } from './spark.tsx';
 
 interface NumbersTabProps {
@@ -79,7 +79,8 @@ export function NumbersTab({ state, history, server, address }: NumbersTabProps)
 function serverFigures(server: ServerView, now: number): [string, string][] {
   const { latency_ms, next_retry_at, uptime_seconds } = server;
   const upMs = uptime_seconds === 0 ? undefined : uptime_seconds * 1000 + (now - server.at);
-  const retry = next_retry_at === null || next_retry_at < now ? '–' : `in ${span(next_retry_at - now)}`;
+  const isDue = next_retry_at === null || Date.parse(next_retry_at) < now;
+  const retry = isDue ? '–' : `in ${left(next_retry_at, now)}`;
   return [
     ['in flight', count(server.in_flight)],
     ['waiting', count(server.waiting)],

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { ServerStats } from '../../../../src/cli/api/api-responses.ts';
 import { topFrame, type View } from '../../../../src/cli/top/top-frame.ts';
 import { orderAfter, orderNames } from '../../../../src/cli/top/top-order.ts';
 import { MAX_TROUBLES, type Sample, type Trouble } from '../../../../src/cli/top/top-sample.ts';
+import type { ServerStats } from '../../../../src/http/api/server-shapes.ts';
 import { plain } from '../../../../src/terminal/paint.ts';
 
 const view: View = {

@@ -1,14 +1,12 @@
 // The triggers in `top`: what waits of each, why one is not well, and how they share a window with the servers.
 
 import { expect, test } from 'vitest';
-import type {
-  DeliveryRecord,
-  ServerStats,
-  Stats,
-  TriggerRecord,
-} from '../../../../src/cli/api/api-responses.ts';
 import { topFrame } from '../../../../src/cli/top/top-frame.ts';
 import type { Sample } from '../../../../src/cli/top/top-sample.ts';
+import type { DeliveryRecord } from '../../../../src/http/api/delivery-shapes.ts';
+import type { ServerStats } from '../../../../src/http/api/server-shapes.ts';
+import type { Stats } from '../../../../src/http/api/stats-shapes.ts';
+import type { TriggerRecord } from '../../../../src/http/api/trigger-shapes.ts';
 import { plain } from '../../../../src/terminal/paint.ts';
 
 type TriggerStats = NonNullable<Stats['triggers']>[string];

@@ -3,7 +3,7 @@ import { partLine } from '../../../../src/cli/views/part-views.ts';
 
 test('what becomes of a node or a member is told in a line, and what it keeps for itself in none', () => {
   const line = (step: Omit<Parameters<typeof partLine>[0], 'n' | 'at' | 'part'>) =>
-    partLine({ n: 1, at: null, part: 'ship', ...step });
+    partLine({ n: 1, at: '', part: 'ship', ...step });
   expect(line({ kind: 'entered' })).toBe('ship has begun');
   expect(line({ kind: 'left', taken: ['a', 'b'] })).toBe('ship is done, and leads to a, b');
   expect(line({ kind: 'left', taken: [] })).toBe('ship is done');

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { serverPage, statsPage } from '../../../../src/cli/views/server-views.ts';
-import { serverDetails } from '../../../../src/http/api/records.ts';
+import { serverDetails } from '../../../../src/http/api/server-records.ts';
 import { plain } from '../../../../src/terminal/paint.ts';
 import { FakeManaged, settle } from '../../../fixtures/server/fake-server.ts';
 

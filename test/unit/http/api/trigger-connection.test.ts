@@ -6,8 +6,9 @@ import { Redactor } from '../../../../actors/base/errors/redact.ts';
 import { triggerCounts, triggerTable } from '../../../../src/cli/views/automation-views.ts';
 import { triggerPage } from '../../../../src/cli/views/trigger-page.ts';
 import { triggerStats } from '../../../../src/http/api/automation-figures.ts';
-import { triggerDetails, triggerRecord } from '../../../../src/http/api/automation-records.ts';
-import { triggerNumbers } from '../../../../src/inspector/feed/trigger-numbers.ts';
+import { RecordView } from '../../../../src/http/api/record-view.ts';
+import { triggerDetails, triggerRecord } from '../../../../src/http/api/trigger-records.ts';
+import { triggerState } from '../../../../src/http/api/trigger-state.ts';
 import { triggerFigures } from '../../../../src/inspector/page/automation-words.ts';
 import { plain } from '../../../../src/terminal/paint.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
@@ -64,13 +65,12 @@ test('GET /triggers tells how the events of a trigger are handled', () => {
 });
 
 test('the inspector has it with the numbers of the trigger, and its page in words', () => {
-  const numbers = triggerNumbers(status, new Redactor([]));
-  expect(numbers.connection).toMatchObject({ state: 'backingOff', since: 1_000, next_retry_at: 3_000 });
+  const numbers = triggerState(status, new RecordView(new Redactor(['ECONNRESET'])));
+  expect(numbers.connection).toMatchObject({ state: 'backingOff', last_error: 'read [redacted]' });
   expect(triggerFigures(numbers, 6_000).at(-1)).toEqual([
     'connection botmessenger/42',
-    'backingOff for 5 s: read ECONNRESET',
+    'backingOff for 5 s: read [redacted]',
   ]);
-  expect(triggerNumbers(unused, new Redactor([])).connection).toBeNull();
 });
 
 test('`top` counts triggers that are not connected, and the list of triggers says why', () => {
@@ -91,7 +91,7 @@ test('a platform that does not answer is told wherever triggers are, and one tha
     next_retry_at: '1970-01-01T00:00:03.000Z',
   });
   expect(triggerRecord(unused).circuit).toBeNull();
-  const numbers = triggerNumbers(unanswered, new Redactor([]));
+  const numbers = triggerState(unanswered);
   expect(triggerFigures(numbers, 6_000).at(-1)).toEqual(['platform', 'does not answer for 5 s: 502']);
   expect(triggerCounts([triggerStats(unanswered), triggerStats(unused)], plain)).toBe(
     '2 triggers: 2 open, 1 whose platform does not answer; 0 handled, 0 failed attempts',

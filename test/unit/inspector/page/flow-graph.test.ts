@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import type { NodeRecord } from '../../../../src/http/api/run-shapes.ts';
+import type { GraphRecord } from '../../../../src/http/api/target-shapes.ts';
 import { arrowState, arrowText, partsOf } from '../../../../src/inspector/page/flow/flow-graph.ts';
-import type { DrawnGraph, NodeRow } from '../../../../src/inspector/wire/run-wire.ts';
 
 const node = (id: string, more: object = {}) => ({
-  ...{ id, type: 'Agent', description: null, on_error: null, inside: null },
+  ...{ id, type: 'Agent', description: null, on_error: null },
   ...more,
 });
 
@@ -20,7 +21,7 @@ const graph = {
     { from: 'check', to: 'told', when: 'steps.check.output.ok' },
     { from: 'check', to: 'each', when: 'else' },
   ],
-} as unknown as DrawnGraph;
+} as GraphRecord;
 
 test('FGR1 every connection is an arrow of its own, and so is what leads to on_error, in loops by their places', () => {
   const { nodes, arrows } = partsOf(graph);
@@ -35,11 +36,14 @@ test('FGR1 every connection is an arrow of its own, and so is what leads to on_e
 
 test('an arrow is taken, untaken or open, as its node has come to an end', () => {
   const [plain, otherwise, caught] = partsOf(graph).arrows;
-  const states = (state: string, taken: readonly number[] | null) =>
+  const states = (state: string, taken: readonly string[] | null) =>
     [plain, otherwise, caught].map((arrow) =>
-      arrowState(arrow ?? { source: '', index: 0 }, new Map([['check', { state, taken } as NodeRow]])),
+      arrowState(
+        arrow ?? { source: '', target: '', index: 0 },
+        new Map([['check', { state, taken } as NodeRecord]]),
+      ),
     );
-  expect(states('done', [1])).toEqual(['untaken', 'taken', 'untaken']);
+  expect(states('done', ['each'])).toEqual(['untaken', 'taken', 'untaken']);
   expect(states('failed', null)).toEqual(['untaken', 'untaken', 'taken']);
   expect(states('working', null)).toEqual(['open', 'open', 'open']);
   expect(states('skipped', null)).toEqual(['untaken', 'untaken', 'untaken']);

@@ -2,6 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { MemberRecord, NodeRecord } from '../../../../src/http/api/run-shapes.ts';
+import type { FleetPlan, GraphRecord } from '../../../../src/http/api/target-shapes.ts';
 import { flowAt, flowView, pathOf, sectionAt, viewAt } from '../../../../src/inspector/page/address.ts';
 import { placedGraph } from '../../../../src/inspector/page/chart/chart-layout.ts';
 import { fleetWords, votesText } from '../../../../src/inspector/page/flow/fleet-words.ts';
@@ -19,27 +21,29 @@ import {
   nodeWaits,
   summary,
 } from '../../../../src/inspector/page/flow/node-words.ts';
-import type { DrawnFleet, DrawnGraph, MemberRow, NodeRow } from '../../../../src/inspector/wire/run-wire.ts';
 
-const node: NodeRow = {
-  ...{ place: 'a', path: 'a', state: 'working', attempts: 1, turn: null, until: null, is_for_people: false },
-  ...{ approval: null, why: null, started_at: null, ended_at: null, taken: null, input: null, output: null },
+const node: NodeRecord = {
+  ...{ place: 'a', path: 'a', id: 'a', type: 'HTTP', state: 'working', attempts: 1, turn: null, until: null },
+  ...{ for_people: false, approval: null, why: null, started_at: null, ended_at: null, took_ms: null },
+  ...{ taken: null, input: null, output: null },
 };
 
 const ids = 'abcdefgh'.split('');
 /** Connections lead on in the order of the ids, so there is no cycle. */
-const graphs = (depth: number): fc.Arbitrary<DrawnGraph> =>
+const graphs = (depth: number): fc.Arbitrary<GraphRecord> =>
   fc.integer({ min: 1, max: ids.length }).chain((count) =>
     fc.record({
       nodes: fc.tuple(
         ...ids.slice(0, count).map((id, index) =>
-          fc.record({
-            id: fc.constant(id),
-            type: fc.constantFrom('Agent', 'HTTP'),
-            description: fc.constant(null),
-            on_error: index + 1 < count ? fc.constantFrom(null, ids[count - 1] ?? null) : fc.constant(null),
-            inside: depth === 0 ? fc.constant(null) : fc.option(graphs(depth - 1)),
-          }),
+          fc
+            .record({
+              id: fc.constant(id),
+              type: fc.constantFrom('Agent', 'HTTP'),
+              description: fc.constant(null),
+              on_error: index + 1 < count ? fc.constantFrom(null, ids[count - 1] ?? null) : fc.constant(null),
+              inside: depth === 0 ? fc.constant(null) : fc.option(graphs(depth - 1)),
+            })
+            .map(({ inside, ...plain }) => (inside === null ? plain : { ...plain, inside })),
         ),
       ),
       connections: fc.array(
@@ -54,10 +58,10 @@ const graphs = (depth: number): fc.Arbitrary<DrawnGraph> =>
 
 describe('the graph of a flow', () => {
   test('has a box for each node, in that of its loop, and an arrow for each connection and each on_error (FGR1)', () => {
-    const count = ({ nodes, connections }: DrawnGraph): readonly [number, number] =>
+    const count = ({ nodes, connections }: GraphRecord): readonly [number, number] =>
       nodes.reduce<readonly [number, number]>(
         ([boxes, arrows], { inside, on_error }) => {
-          const [more, leading] = inside === null ? [0, 0] : count(inside);
+          const [more, leading] = inside === undefined ? [0, 0] : count(inside);
           return [boxes + 1 + more, arrows + leading + (on_error === null ? 0 : 1)];
         },
         [0, connections.length],
@@ -88,18 +92,18 @@ describe('the graph of a flow', () => {
   test('says of each arrow whether it was taken, and why not', () => {
     const { arrows } = partsOf({
       nodes: ['a', 'b', 'c'].map((id) => {
-        return { id, type: 'HTTP', description: null, on_error: id === 'a' ? 'c' : null, inside: null };
+        return { id, type: 'HTTP', description: null, on_error: id === 'a' ? 'c' : null };
       }),
       connections: [
         { from: 'a', to: 'b', when: 'approved' },
         { from: 'a', to: 'c', when: 'x'.repeat(60) },
       ],
     });
-    const as = (more: Partial<NodeRow>) => new Map([['a', { ...node, ...more }]]);
-    const states = (more: Partial<NodeRow>) => arrows.map((arrow) => arrowState(arrow, as(more)));
-    const words = (more: Partial<NodeRow>) => arrows.map((arrow) => arrowWords(arrow, as(more)));
+    const as = (more: Partial<NodeRecord>) => new Map([['a', { ...node, ...more }]]);
+    const states = (more: Partial<NodeRecord>) => arrows.map((arrow) => arrowState(arrow, as(more)));
+    const words = (more: Partial<NodeRecord>) => arrows.map((arrow) => arrowWords(arrow, as(more)));
     expect(states({})).toEqual(['open', 'open', 'open']);
-    expect(states({ state: 'done', taken: [0] })).toEqual(['taken', 'untaken', 'untaken']);
+    expect(states({ state: 'done', taken: ['b'] })).toEqual(['taken', 'untaken', 'untaken']);
     expect(states({ state: 'failed' })).toEqual(['untaken', 'untaken', 'taken']);
     expect(states({ state: 'skipped' })).toEqual(['untaken', 'untaken', 'untaken']);
     expect(words({})[0]).toBe('not decided yet');
@@ -108,7 +112,7 @@ describe('the graph of a flow', () => {
       'not taken: it failed',
       'taken: it failed',
     ]);
-    expect(words({ state: 'done', taken: [1] })).toEqual([
+    expect(words({ state: 'done', taken: ['c'] })).toEqual([
       ...['not taken: approved does not hold', 'taken', 'not taken: it did not fail'],
     ]);
     expect(words({ state: 'skipped' })[0]).toBe('not taken: it was skipped');
@@ -119,21 +123,21 @@ describe('the graph of a flow', () => {
 
 describe('words about nodes and members', () => {
   test('say how a node stands, and for what it waits', () => {
-    const line = (more: Partial<NodeRow>) => nodeLine({ ...node, ...more }, false, 1_000);
+    const line = (more: Partial<NodeRecord>) => nodeLine({ ...node, ...more }, false, 1_000);
     expect(nodeLine(undefined, false, 0)).toBe('');
     expect(line({ state: 'idle' })).toBe('');
     expect([line({}), line({ attempts: 2 })]).toEqual(['▸ running', '▸ running · try 2']);
-    expect(line({ state: 'done', started_at: 0, ended_at: 40 })).toBe('✓ done · 40 ms');
-    expect(line({ state: 'skipped', started_at: 0, ended_at: 40 })).toBe('– skipped');
-    const waits = { state: 'waiting', until: 61_000 };
-    expect([line(waits), line({ ...waits, is_for_people: true })]).toEqual([
+    expect(line({ state: 'done', took_ms: 40 })).toBe('✓ done · 40 ms');
+    expect(line({ state: 'skipped', took_ms: 40 })).toBe('– skipped');
+    const waits = { state: 'waiting', until: '1970-01-01T00:01:01.000Z' } as const;
+    expect([line(waits), line({ ...waits, for_people: true })]).toEqual([
       ...['… waiting · 60 s', '… waiting for people'],
     ]);
-    const why = (more: Partial<NodeRow>, type = 'Wait') => nodeWaits({ ...node, ...more }, type, 1_000);
+    const why = (more: Partial<NodeRecord>, type = 'Wait') => nodeWaits({ ...node, ...more }, type, 1_000);
     expect(why({})).toBeUndefined();
     expect(why(waits)).toBe('its time to come, in 60 s');
     expect(why({ ...waits, why: 'no' }, 'HTTP')).toBe('the next attempt, in 60 s');
-    expect(why({ ...waits, is_for_people: true })).toBe('somebody to decide, for 60 s at the most');
+    expect(why({ ...waits, for_people: true })).toBe('somebody to decide, for 60 s at the most');
     expect(summary([node, undefined, { ...node, state: 'done' }], true)).toBe(
       '3 nodes · 1 running · 1 not reached · 1 done',
     );
@@ -141,14 +145,15 @@ describe('words about nodes and members', () => {
 
   test('say how a fleet decides, and how the vote stands', () => {
     const member = (name: string, weight = 1, tier = 1) => {
-      return { name, agent: null, weight, is_manager: false, tier };
+      return { name, agent: null, weight, manager: false, tier };
     };
-    const fleet: DrawnFleet = {
+    const fleet: FleetPlan = {
       ...{ mode: 'tiered', vote: { field: 'ok', algorithm: 'weighted', min_votes: 2 }, aggregation: null },
       members: [member('first'), member('ada', 2, 2), member('ben', 1.5, 2)],
     };
-    const row = (name: string, vote: string | null): MemberRow => ({
-      ...{ path: name, name, state: 'done', why: null, vote, output: null, started_at: null, ended_at: null },
+    const row = (name: string, vote: string | null): MemberRecord => ({
+      ...{ path: name, name, state: 'done', why: null, vote, output: null },
+      ...{ started_at: null, ended_at: null, took_ms: null },
     });
     expect(fleetWords(fleet)).toBe(
       '3 members: tier by tier, each is told what the one before it said; a vote on ok: more than half of all weight, 2 votes at least',
@@ -159,7 +164,7 @@ describe('words about nodes and members', () => {
       'Votes on ok: true 2 of 3.5 of all weight',
     );
     expect(votesText({ ...fleet, vote: null }, [])).toBeUndefined();
-    expect(['idle', 'dropped', 'working'].map((state) => memberState({ state }, true))).toEqual([
+    expect((['idle', 'dropped', 'working'] as const).map((state) => memberState({ state }, true))).toEqual([
       ...['not asked', 'not needed', 'running'],
     ]);
   });

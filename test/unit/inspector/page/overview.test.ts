@@ -2,6 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ApprovalRecord } from '../../../../src/http/api/approval-shapes.ts';
+import type { DeliveryRecord } from '../../../../src/http/api/delivery-shapes.ts';
+import type { RunRecord } from '../../../../src/http/api/run-shapes.ts';
+import type { TriggerState } from '../../../../src/http/api/trigger-shapes.ts';
 import {
   deliveriesView,
   deliveryAt,
@@ -21,29 +25,30 @@ import {
 import { emptyState, type PageState, type ServerView } from '../../../../src/inspector/page/feed/store.ts';
 import { type AskedWork, MOST, wrongThings } from '../../../../src/inspector/page/overview/wrong-things.ts';
 import { counted, countedOf } from '../../../../src/inspector/page/words.ts';
-import type { DeliveryRow } from '../../../../src/inspector/wire/delivery-wire.ts';
-import type { AutomationTotals, Totals, TriggerNumbers } from '../../../../src/inspector/wire/feed-wire.ts';
-import type { ApprovalRow, RunRow } from '../../../../src/inspector/wire/run-wire.ts';
+import type { AutomationTotals, Totals } from '../../../../src/inspector/wire/feed-wire.ts';
 
 const NOW = 1_000_000;
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
 const server = (id: string, more: Partial<ServerView> = {}): ServerView => ({
   ...{ id, state: 'running', requests: 0, failed: 0, in_flight: 0, waiting: 0, restarts: 0, at: NOW },
   ...{ uptime_seconds: 1, latency_ms: { p50: null, p95: null, p99: null }, next_retry_at: null },
   ...{ is_parked: false, last_error: null, ...more },
 });
-const trigger = (name: string, more: Partial<TriggerNumbers> = {}): TriggerNumbers => ({
-  ...{ name, type: 'HTTP', state: 'open', is_paused: false, handled: 0, failed: 0, last_event_at: null },
+const trigger = (name: string, more: Partial<TriggerState> = {}): TriggerState => ({
+  ...{ name, type: 'HTTP', state: 'open', paused: false, handled: 0, failed: 0, last_event_at: null },
   ...{ last_error: null, next_retry_at: null, connection: null, circuit: null, ...more },
 });
-const run = (id: string): RunRow => ({ id, name: `agent of ${id}`, note: null }) as RunRow;
-const delivery = (id: string): DeliveryRow => ({ id, trigger: 'orders', note: null }) as DeliveryRow;
-const approval = (id: string): ApprovalRow =>
-  ({ id, title: `title of ${id}`, asked_at: NOW - 5_000, requested_by: null }) as ApprovalRow;
+const run = (id: string): RunRecord => ({ id, name: `agent of ${id}`, note: null }) as RunRecord;
+const delivery = (id: string): DeliveryRecord => ({ id, trigger: 'orders', note: null }) as DeliveryRecord;
+const approval = (id: string): ApprovalRecord =>
+  ({ id, title: `title of ${id}`, requested_at: iso(NOW - 5_000), requested_by: null }) as ApprovalRecord;
+
+const EXITED = { code: 'ERR_CHILD_EXIT', message: 'it exited' };
 
 interface Made {
   readonly servers?: readonly ServerView[];
-  readonly triggers?: readonly TriggerNumbers[];
+  readonly triggers?: readonly TriggerState[];
   readonly failed?: readonly string[];
   readonly dead?: readonly string[];
   readonly pending?: readonly string[];
@@ -62,12 +67,11 @@ function made({ servers = [], triggers = [], failed = [], dead = [], pending = [
     servers: new Map(servers.map((each) => [each.id, each])),
     triggers: new Map(triggers.map((each) => [each.name, each])),
   };
-  const list = { at: NOW, has_more: false };
   const asked: AskedWork = {
-    runs: { ...list, runs: [] },
-    failed: { ...list, runs: failed.map(run) },
-    approvals: { ...list, pending: pending.map(approval), decided: [] },
-    dead: { at: NOW, deliveries: dead.map(delivery), next_before: null },
+    runs: { runs: [], next_before: null },
+    failed: { runs: failed.map(run), next_before: null },
+    approvals: { approvals: pending.map(approval), next_before: null },
+    dead: { deliveries: dead.map(delivery), next_before: null },
   };
   return wrongThings(state, asked);
 }
@@ -82,12 +86,14 @@ describe('what is wrong', () => {
     const lines = told({
       servers: [
         server('good'),
-        server('backs-off', { state: 'failed', last_error: 'it exited', next_retry_at: NOW + 3_000 }),
-        server('parked', { state: 'failed', is_parked: true, next_retry_at: NOW + 240_000 }),
+        server('backs-off', { state: 'failed', last_error: EXITED, next_retry_at: iso(NOW + 3_000) }),
+        server('parked', { state: 'failed', is_parked: true, next_retry_at: iso(NOW + 240_000) }),
       ],
       triggers: [
-        trigger('held', { is_paused: true, state: 'paused' }),
-        trigger('silent', { circuit: { state: 'open', since: 0, last_error: '503' } }),
+        trigger('held', { paused: true, state: 'paused' }),
+        trigger('silent', {
+          circuit: { state: 'open', since: iso(0), last_error: '503', next_retry_at: null },
+        }),
         trigger('shut', { state: 'failed', last_error: 'the port is taken' }),
         trigger('fine'),
       ],
@@ -113,10 +119,17 @@ describe('what is wrong', () => {
 
   test('is all there or counted as more, and what is in order never is (OVW1)', () => {
     const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,4}$/), { maxLength: 2 * MOST });
-    const serverOf = (id: string, kind: number) =>
-      server(id, [{}, { state: 'failed' }, { state: 'failed', is_parked: true }, { state: 'idle' }][kind]);
-    const triggerOf = (name: string, kind: number) =>
-      trigger(name, [{}, { state: 'failed' }, { state: 'refused' }, { is_paused: true }][kind]);
+    const serverStates: Partial<ServerView>[] = [
+      ...([{}, { state: 'failed' }, { state: 'failed', is_parked: true }, { state: 'idle' }] as const),
+    ];
+    const serverOf = (id: string, kind: number) => server(id, serverStates[kind]);
+    const states: Partial<TriggerState>[] = [
+      {},
+      { state: 'failed' },
+      { state: 'paused', paused: true },
+      { paused: true },
+    ];
+    const triggerOf = (name: string, kind: number) => trigger(name, states[kind]);
     const kinds = fc.array(fc.nat(3), { minLength: 2 * MOST, maxLength: 2 * MOST });
     fc.assert(
       fc.property(names, names, names, names, kinds, (ids, triggerNames, dead, failed, kindOf) => {
@@ -127,7 +140,7 @@ describe('what is wrong', () => {
         const keys = groups.flatMap(({ things }) => things.map(({ key }) => key));
         expect(new Set(keys).size).toBe(keys.length);
         const wrongServers = servers.filter(({ state }) => state === 'failed');
-        const wrongTriggers = triggers.filter(({ state, is_paused }) => state !== 'open' || is_paused);
+        const wrongTriggers = triggers.filter(({ state, paused }) => state === 'failed' || paused);
         for (const [word, wrong] of [
           ['server', wrongServers.map(({ id }) => id)],
           ['trigger', wrongTriggers.map(({ name }) => name)],

@@ -1,6 +1,7 @@
 // What the page makes of the messages of the feed, without a browser.
 
 import { describe, expect, test } from 'vitest';
+import type { TriggerState } from '../../../../src/http/api/trigger-shapes.ts';
 import {
   emptyState,
   type FeedMessage,
@@ -14,7 +15,6 @@ import type {
   NumbersMessage,
   ServerNumbers,
   Step,
-  TriggerNumbers,
 } from '../../../../src/inspector/wire/feed-wire.ts';
 
 const root: ActorNode = { id: 'x:0', parent: null, name: 'gateway', machine: 'gateway', state: 'serving' };
@@ -127,8 +127,8 @@ describe('the state of the page', () => {
   });
 
   test('keeps the numbers of a trigger that is not mentioned, and drops those of one that has gone', () => {
-    const trigger: TriggerNumbers = {
-      ...{ name: 'orders', type: 'HTTP', state: 'open', is_paused: false, handled: 3, failed: 0 },
+    const trigger: TriggerState = {
+      ...{ name: 'orders', type: 'HTTP', state: 'open', paused: false, handled: 3, failed: 0 },
       ...{ last_event_at: null, last_error: null, next_retry_at: null, connection: null, circuit: null },
     };
     const quiet = stateAfter(tree(), numbers({ triggers: [trigger] }), numbers());

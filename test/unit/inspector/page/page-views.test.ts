@@ -384,8 +384,9 @@ describe('words', () => {
 });
 
 test('a kind of work is found by the address of its actor, whatever kinds the gateway has', () => {
+  const none = { done: 0, ignored: 0, held: 0, deferred: 0, failed: 0, retried: 0, dead: 0, lost: 0 };
   const work = (name: string, handled: number): WorkNumbers => ({
-    ...{ name, active: 1, resting: 0, overruns: 0, places: 8, handled, failed: 0, dead: 0 },
+    ...{ ...none, name, active: 1, resting: 0, overruns: 0, places: 8, handled },
     duration_ms: { p50: null, p95: null },
   });
   const totals = { deliveries: null, works: [work('conversations', 1), work('flow runs/a', 7)] };

@@ -2,6 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { RunDetails, StepRecord } from '../../../../src/http/api/run-shapes.ts';
+import type { TargetStats } from '../../../../src/http/api/target-shapes.ts';
 import {
   nameAt,
   pathOf,
@@ -19,37 +21,34 @@ import {
   withMessage,
 } from '../../../../src/inspector/page/runs/run-state.ts';
 import {
-  agentLine,
   cost,
   decidersText,
+  doneLine,
   runFigures,
   runLine,
   tokens,
   waitText,
 } from '../../../../src/inspector/page/runs/run-words.ts';
-import type { AgentRow, RunDetails, RunStep } from '../../../../src/inspector/wire/run-wire.ts';
+
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
 const run: RunDetails = {
-  ...{ id: 'r1', kind: 'agent', name: 'oncall', state: 'running', waiting_for: null, until: null },
-  ...{ trigger: 'agent/oncall', conversation: 'conversation/x', model: 'local:tiny', steps: 4 },
-  ...{ iterations: 2, tool_calls: 1, input_tokens: 12_000, output_tokens: 300, cost: 0.0042, worked_ms: 900 },
-  ...{
-    attempts: 1,
-    received_at: 1_000,
-    started_at: 1_000,
-    ended_at: null,
-    next_attempt_at: null,
-    note: null,
+  ...{ id: 'r1', seq: 1, kind: 'agent', name: 'oncall', state: 'running', waiting_for: null, until: null },
+  ...{ trigger: 'agent/oncall', conversation: 'conversation/x', session: 'x', trace: '', steps_count: 4 },
+  usage: {
+    ...{ model: 'local:tiny', iterations: 2, tool_calls: 1, input_tokens: 12_000, output_tokens: 300 },
+    ...{ cost: 0.0042, worked_ms: 900 },
   },
-  ...{ answer: null, failures: [] },
+  ...{ attempts: 1, received_at: iso(1_000), started_at: iso(1_000), ended_at: null, next_attempt_at: null },
+  ...{ note: null, answer: null, data: null, failures: [], steps: [], next_after: null },
 };
-const step = (n: number, kind: string, more: Partial<RunStep> = {}): RunStep => ({
+const step = (n: number, kind: string, more: Partial<StepRecord> = {}): StepRecord => ({
   n,
-  at: n * 1000,
+  at: iso(n * 1000),
   kind,
   ...more,
 });
-const steps = (...list: RunStep[]) => ({ kind: 'steps', data: { steps: list } }) as const;
+const steps = (...list: StepRecord[]) => ({ kind: 'steps', data: { steps: list } }) as const;
 
 describe('the addresses of runs', () => {
   test('are those of one run each, whatever its id, and lead back to it', () => {
@@ -73,7 +72,7 @@ describe('the addresses of runs', () => {
 
 describe('what a page keeps of a run', () => {
   test('is each step once, however often it is told', () => {
-    let state = withMessage(nothingShown, { kind: 'run', data: { at: 1, run, is_anew: false } });
+    let state = withMessage(nothingShown, { kind: 'run', data: { run, is_anew: false } });
     state = withMessage(state, steps(step(1, 'begun'), step(2, 'answer')));
     state = withMessage(state, steps(step(2, 'answer'), step(3, 'called')));
     state = withMessage(state, { kind: 'text', data: { text: 'Hel' } });
@@ -82,7 +81,7 @@ describe('what a page keeps of a run', () => {
       'Hel',
       'oncall',
     ]);
-    const anew = withMessage(state, { kind: 'run', data: { at: 2, run, is_anew: true } });
+    const anew = withMessage(state, { kind: 'run', data: { run, is_anew: true } });
     expect([anew.steps, anew.text]).toEqual([[], '']);
   });
 
@@ -108,7 +107,7 @@ describe('the cards of a run', () => {
     expect(cards).toMatchObject([
       { kind: 'text', title: 'asked', text: 'Look.' },
       { kind: 'answer' },
-      { kind: 'call', n: 3, at: 3000, state: 'failed', step: { result: 'No.' } },
+      { kind: 'call', n: 3, at: iso(3000), state: 'failed', step: { result: 'No.' } },
       { kind: 'call', n: 4, state: 'running' },
       {
         kind: 'approval',
@@ -174,7 +173,9 @@ describe('the words about a run', () => {
       worked: '900 ms',
       'since it came': '3000 ms',
     });
-    expect(Object.fromEntries(runFigures({ ...run, cost: null, ended_at: 3_000 }, 9_000))).toMatchObject({
+    expect(
+      Object.fromEntries(runFigures({ ...run, usage: null, ended_at: iso(3_000) }, 9_000)),
+    ).toMatchObject({
       ...{ cost: '–', 'in all': '2000 ms' },
     });
     expect([0, 0.00001, 0.0042, 0.123, 12.345].map(cost)).toEqual([
@@ -188,30 +189,30 @@ describe('the words about a run', () => {
   });
 
   test('are what an agent has done', () => {
-    const none: AgentRow = {
-      ...{ name: 'a', description: null, model: null, runtime: 'model', servers: [], runs: 1, failed: 0 },
-      ...{ running: 0, iterations: 0, tool_calls: 0, input_tokens: 0, output_tokens: 0, cost: 0 },
+    const none: TargetStats = {
+      ...{ runs: 1, failed: 0, running: 0, iterations: 0, tool_calls: 0 },
+      ...{ input_tokens: 0, output_tokens: 0, cost: 0 },
     };
-    expect(agentLine(none)).toBe('1 answer since the start');
+    expect(doneLine(none)).toBe('1 answer since the start');
     const busy = { ...none, runs: 3, running: 1, failed: 2, iterations: 7, tool_calls: 4, input_tokens: 900 };
-    expect(agentLine({ ...busy, cost: 0.5 })).toBe(
+    expect(doneLine({ ...busy, cost: 0.5 })).toBe(
       '3 answers since the start · 1 under way · 2 failed attempts · 7 model calls · 4 tool calls · 900 tokens · cost 0.5',
     );
   });
 
   test('say who may decide, and nobody in a chat where there is neither a name nor a channel', () => {
-    expect(decidersText({ approvers: ['ada', 'ben'], channel: 'ops' })).toBe('ada, ben');
-    expect(decidersText({ approvers: [], channel: 'ops' })).toBe('whoever is in ops');
-    expect(decidersText({ approvers: [], channel: null })).toBeUndefined();
+    expect(decidersText({ approvers: ['ada', 'ben'], approval_channel: 'ops' })).toBe('ada, ben');
+    expect(decidersText({ approvers: [], approval_channel: 'ops' })).toBe('whoever is in ops');
+    expect(decidersText({ approvers: [], approval_channel: null })).toBeUndefined();
   });
 
   test('say what it waits for', () => {
     expect(waitText(run, 0)).toBeUndefined();
-    expect(waitText({ ...run, waiting_for: 'approval', until: 61_000 }, 1_000)).toBe(
+    expect(waitText({ ...run, waiting_for: 'approval', until: iso(61_000) }, 1_000)).toBe(
       'somebody to approve, until in 60 s',
     );
     expect(waitText({ ...run, waiting_for: 'timer' }, 0)).toBe('its time to come');
-    expect(waitText({ ...run, ended_at: null, attempts: 1, next_attempt_at: 9_000 }, 1_000)).toBe(
+    expect(waitText({ ...run, ended_at: null, attempts: 1, next_attempt_at: iso(9_000) }, 1_000)).toBe(
       'attempt 2, in 8 s',
     );
   });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { triggerDetails } from '../../../../../actors/automation/operator/trigger-details.ts';
 import type { Outcome } from '../../../../../actors/events/inbox/work.ts';
 import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
-import { triggerDetails as record } from '../../../../../src/http/api/automation-records.ts';
+import { triggerDetails as record } from '../../../../../src/http/api/trigger-records.ts';
 import { FakeWork, newEvent, startInbox, until } from '../../../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 

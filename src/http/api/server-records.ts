@@ -3,12 +3,18 @@
 import { cutMessages } from '../../../actors/mcp/servers/lists/bounded-list.ts';
 import type { ListKind } from '../../../actors/mcp/servers/lists/lists.ts';
 import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
-import type { InvalidItems, ListRecord, ServerDetails, ServerRecord } from './server-shapes.ts';
+import { isoTime } from './iso-time.ts';
+import type {
+  InvalidItems,
+  ListRecord,
+  ServerDetails,
+  ServerRecord,
+  ServerStats,
+  ServerTrouble,
+} from './server-shapes.ts';
 
 /** Lines; under session isolation a server is many processes. */
 const MAX_STDERR = 100;
-
-const iso = (epochMs: number | undefined) => (epochMs ? new Date(epochMs).toISOString() : null);
 
 /** Undefined once it has come: then the next request starts the server, and nothing does before. */
 function nextRetryAt({ nextRetryAt: at }: ManagedServer): number | undefined {
@@ -48,7 +54,6 @@ function countersOf(server: ManagedServer) {
 
 /** One line of GET /servers. */
 export function serverRecord(server: ManagedServer, redact: (text: string) => string): ServerRecord {
-  const { handle, lastError } = server;
   return {
     id: server.id,
     runtime: server.entry.runtime,
@@ -57,12 +62,20 @@ export function serverRecord(server: ManagedServer, redact: (text: string) => st
     ...placeOf(server),
     enabled: server.entry.enabled,
     ...countersOf(server),
-    started_at: iso(server.opened?.at),
-    last_used_at: iso(handle.lastUsedTime),
-    last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
-    next_retry_at: iso(nextRetryAt(server)),
-    is_parked: handle.isParked,
+    started_at: isoTime(server.opened?.at),
+    last_used_at: isoTime(server.handle.lastUsedTime || undefined),
+    ...serverTrouble(server, redact),
     pids: pidsOf(server),
+  };
+}
+
+/** Returns why a server failed last, and when it starts again. `text` redacts, and may cut. */
+export function serverTrouble(server: ManagedServer, text: (message: string) => string): ServerTrouble {
+  const { lastError, handle } = server;
+  return {
+    last_error: lastError === undefined ? null : { code: lastError.code, message: text(lastError.message) },
+    next_retry_at: isoTime(nextRetryAt(server)),
+    is_parked: handle.isParked,
   };
 }
 
@@ -122,7 +135,7 @@ export function serverDetails(server: ManagedServer, redact: (text: string) => s
 }
 
 /** One server in GET /stats. */
-export function serverStats(server: ManagedServer) {
+export function serverStats(server: ManagedServer): ServerStats {
   const { handle } = server;
   return {
     state: server.state,

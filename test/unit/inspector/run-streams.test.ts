@@ -1,4 +1,4 @@
-// What the inspector answers about runs, as far as it decides something by itself: how many may watch.
+// How many pages may watch runs, and what those hear that are refused.
 
 import { expect, test, vi } from 'vitest';
 import { RunFeed } from '../../../actors/agents/runs/run-feed.ts';
@@ -6,9 +6,9 @@ import type { RunningAutomation } from '../../../actors/automation/running-autom
 import { NotFoundError, OverloadedError } from '../../../actors/base/errors/errors.ts';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import { RunDesk } from '../../../src/inspector/runs/run-desk.ts';
+import { RunStreams } from '../../../src/inspector/runs/run-streams.ts';
 
-function desk() {
+function streams() {
   const feed = new RunFeed();
   const automation = {
     feed,
@@ -20,7 +20,7 @@ function desk() {
       },
     },
   };
-  const gateway = { redactor: new Redactor([]) };
+  const gateway = { redactor: new Redactor([]) } as unknown as Gateway;
   const begin = vi.fn(() => ({
     ...{
       isDone: false,
@@ -31,36 +31,37 @@ function desk() {
       destroy: () => {},
     },
   }));
+  const own = new RunStreams(gateway, undefined);
   return {
     ...{ feed, begin },
-    desk: new RunDesk(gateway as unknown as Gateway, automation as unknown as RunningAutomation),
+    watch: (id: string) => own.watch(automation as unknown as RunningAutomation, id, begin),
   };
 }
 
-test('RDK1: no more than 64 watch runs, who leaves makes room, and who is refused was not answered', async () => {
-  const { desk: own, begin, feed } = desk();
+test('RSM1: no more than 64 watch runs, who leaves makes room, and who is refused was not answered', async () => {
+  const { watch, begin, feed } = streams();
   const leaves: (() => void)[] = [];
-  for (let n = 0; n < 64; n += 1) leaves.push(await own.watch(`r${n % 3}`, begin));
-  await expect(own.watch('r1', begin)).rejects.toThrow(OverloadedError);
+  for (let n = 0; n < 64; n += 1) leaves.push(await watch(`r${n % 3}`));
+  await expect(watch('r1')).rejects.toThrow(OverloadedError);
   expect([begin.mock.calls.length, feed.watchers]).toEqual([64, 64]);
   leaves.pop()?.();
-  leaves.push(await own.watch('r1', begin));
+  leaves.push(await watch('r1'));
   for (const leave of leaves) leave();
   expect(feed.watchers).toBe(0);
 });
 
 test('whoever wants to watch what is no run is told so, and no stream begins', async () => {
-  const { desk: own, begin } = desk();
-  await expect(own.watch('nobody', begin)).rejects.toThrow(NotFoundError);
+  const { watch, begin } = streams();
+  await expect(watch('nobody')).rejects.toThrow(NotFoundError);
   expect(begin).not.toHaveBeenCalled();
 });
 
 test('a page that comes while the gateway stops is told that there is nothing more, and takes no place', async () => {
   vi.useFakeTimers();
   try {
-    const { desk: own, begin, feed } = desk();
+    const { watch, begin, feed } = streams();
     feed.close();
-    await own.watch('r1', begin);
+    await watch('r1');
     await vi.advanceTimersByTimeAsync(250);
     expect(begin.mock.results[0]?.value.end).toHaveBeenCalledOnce();
     expect(vi.getTimerCount()).toBe(0);

@@ -1,7 +1,7 @@
 // What is shown of a server.
 
 import { afterEach, expect, test } from 'vitest';
-import { serverDetails } from '../../../../src/http/api/records.ts';
+import { serverDetails } from '../../../../src/http/api/server-records.ts';
 import { FakeManaged } from '../../../fixtures/server/fake-server.ts';
 
 let managed: FakeManaged;

@@ -1,0 +1,54 @@
+// The members of a fleet and how they come to one answer, as the text of its definition has them: it needs no variables, and
+// so can be read of any run, whatever has become of the file since.
+
+import { type PlainRow, plainRow } from './plain-rows.ts';
+
+export interface DefinedFleet {
+  /** `pipeline`, `peer`, `hierarchical`, `tiered`. */
+  readonly mode: string;
+  /** Undefined where there is no vote. */
+  readonly vote:
+    | { readonly field: string; readonly algorithm: string; readonly minVotes: number }
+    | undefined;
+  /** `merge` or `manager`. */
+  readonly aggregation: string | undefined;
+  readonly members: readonly {
+    readonly name: string;
+    /** Undefined for an agent that is written in the fleet. */
+    readonly agent: string | undefined;
+    readonly weight: number;
+    readonly isManager: boolean;
+    readonly tier: number;
+  }[];
+}
+
+/** Reads a `Fleet.definition`; without members for a text that is none. */
+export function definedFleet(definition: string): DefinedFleet {
+  const { coordination, agents, members = agents } = plainRow(definition);
+  const { mode, consensus, aggregation } = membersIn(coordination);
+  const { field, algorithm = 'majority', min_votes } = membersIn(consensus);
+  return {
+    mode: String(mode ?? ''),
+    vote:
+      typeof field === 'string'
+        ? { field, algorithm: String(algorithm), minVotes: numberIn(min_votes) }
+        : undefined,
+    aggregation: typeof aggregation === 'string' ? aggregation : undefined,
+    members: (Array.isArray(members) ? members : []).flatMap((each: unknown) => {
+      const { name, agent, ref = agent, spec, weight, role, tier } = membersIn(each);
+      if (typeof name !== 'string') return [];
+      const asked = typeof ref === 'string' ? ref : spec === undefined ? name : undefined;
+      const place = { isManager: role === 'manager', tier: numberIn(tier) };
+      return [{ name, agent: asked, weight: numberIn(weight), ...place }];
+    }),
+  };
+}
+
+const membersIn = (value: unknown): PlainRow =>
+  typeof value === 'object' && value !== null ? (value as PlainRow) : {};
+
+/** 1 where there is none. */
+const numberIn = (value: unknown): number => {
+  const read = typeof value === 'string' ? Number(value) : value;
+  return typeof read === 'number' && Number.isFinite(read) ? read : 1;
+};

@@ -1,0 +1,87 @@
+// Makes the JSON of deliveries (delivery-shapes.ts). The body of one is only in GET /deliveries/:id.
+
+import type { Delivery } from '../../../actors/store/delivery.ts';
+import type { DeliveryBody, DeliveryDetails, DeliveryRecord, FailureRecord } from './delivery-shapes.ts';
+import { isoTime } from './iso-time.ts';
+import { fullView, type RecordView } from './record-view.ts';
+
+const MAX_BODY_BYTES = 65_536;
+/** Of a body or an answer in the brief view. */
+const MAX_TEXT = 20_000;
+
+/** One line of GET /deliveries. A claim that was no attempt (held, or given back) is no start: it was never run. */
+export function deliveryRecord(delivery: Delivery, view: RecordView = fullView): DeliveryRecord {
+  const { receivedAt, endedAt, attempts } = delivery;
+  const startedAt = attempts === 0 ? undefined : delivery.startedAt;
+  return {
+    // Whole in every view: requests use it.
+    id: delivery.id,
+    seq: delivery.seq,
+    kind: delivery.kind,
+    state: delivery.state,
+    trigger: delivery.trigger ?? null,
+    conversation: view.name(delivery.key),
+    attempts,
+    crashes: delivery.crashes,
+    deferrals: delivery.deferrals,
+    received_at: isoTime(receivedAt),
+    started_at: isoTime(startedAt),
+    ended_at: isoTime(endedAt),
+    next_attempt_at: isoTime(delivery.retryAt),
+    waiting_for: view.name(delivery.waitingFor),
+    until: isoTime(delivery.until),
+    duration_seconds: seconds(startedAt, endedAt),
+    total_seconds: seconds(receivedAt, endedAt),
+    trace: delivery.trace,
+    note: view.note(delivery.note),
+  };
+}
+
+/** GET /deliveries/:id. */
+export function deliveryDetails(
+  delivery: Delivery & { readonly meta: string; readonly body: Uint8Array },
+  hasRun: boolean,
+  view: RecordView = fullView,
+): DeliveryDetails {
+  return {
+    ...deliveryRecord(delivery, view),
+    principal: principalIn(delivery.meta),
+    answer: view.text(delivery.answer, MAX_TEXT),
+    receipt: view.name(delivery.receipt),
+    has_run: hasRun,
+    failures: failureRecords(delivery, view),
+    body: bodyOf(delivery.body, view),
+  };
+}
+
+export function failureRecords(
+  { failures }: Pick<Delivery, 'failures'>,
+  view: RecordView,
+): readonly FailureRecord[] {
+  return failures.map(({ attempt, at, note }) => ({ attempt, at: isoTime(at), note: view.note(note) }));
+}
+
+/** Returns the sender, as the source of the event has noted it; null if it has not. */
+function principalIn(meta: string): string | null {
+  try {
+    const { principal } = JSON.parse(meta) as { readonly principal?: unknown };
+    return typeof principal === 'string' ? principal : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Returns text as text, other bytes as Base64, or as nothing in the brief view. */
+function bodyOf(bytes: Uint8Array, view: RecordView): DeliveryBody {
+  const shown = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, MAX_BODY_BYTES));
+  const text = shown.toString('utf8');
+  const isText = !text.includes('\u0000') && !text.slice(0, -1).includes('\uFFFD');
+  const isCut = shown.length < bytes.length;
+  const about = { bytes: bytes.length, is_cut: isCut || (view.isBrief && isText && text.length > MAX_TEXT) };
+  if (isText) return { ...about, text: view.text(text, MAX_TEXT, isCut) };
+  return view.isBrief ? about : { ...about, base64: shown.toString('base64') };
+}
+
+function seconds(from: number | undefined, to: number | undefined): number | null {
+  return from === undefined || to === undefined ? null : Math.max(0, to - from) / 1000;
+}

@@ -1,0 +1,106 @@
+// Makes the JSON of triggers (trigger-shapes.ts). It never has a value of a trigger's configuration, which may be a secret.
+
+import type { RunResult, TriggerStatus } from '../../../actors/automation/operator/operator.ts';
+import type { TriggerDetails as DetailedTrigger } from '../../../actors/automation/operator/trigger-details.ts';
+import type { TriggerCounts } from '../../../actors/automation/triggers/trigger-counters.ts';
+import type { OutboundLimits } from '../../../actors/events/outbox/limits.ts';
+import type { Delivery } from '../../../actors/store/delivery.ts';
+import type { Binding } from '../../../config/resources/triggers/binding.ts';
+import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
+import { isoTime } from './iso-time.ts';
+import { fullView, type RecordView } from './record-view.ts';
+import type {
+  CommandRecord,
+  LimitsRecord,
+  RunResponse,
+  TriggerDetails,
+  TriggerRecord,
+} from './trigger-shapes.ts';
+import { triggerState } from './trigger-state.ts';
+
+/** One line of GET /triggers. */
+export function triggerRecord(status: TriggerStatus, view: RecordView = fullView): TriggerRecord {
+  const { trigger } = status;
+  const { name, type, state, paused, ...changing } = triggerState(status, view);
+  return {
+    ...{ name, type, maturity: triggerTypes[trigger.type].maturity ?? null, state, paused },
+    commands: trigger.commands.map(commandRecord),
+    default_agent: trigger.default_target?.name ?? null,
+    requires_confirmation: status.requiresConfirmation,
+    retry: trigger.retry,
+    timeout_seconds: status.timeoutSeconds,
+    on_failure: trigger.on_failure,
+    mentions: trigger.mentions,
+    labels: trigger.labels,
+    ...changing,
+  };
+}
+
+/** GET /triggers/:name. */
+export function triggerDetails(
+  details: TriggerStatus & DetailedTrigger,
+  view: RecordView = fullView,
+): TriggerDetails {
+  const { wayIn, menu, limits, remarks, records } = details;
+  return {
+    ...triggerRecord(details, view),
+    way_in: wayIn,
+    welcome: details.trigger.welcome ?? null,
+    menu: menu ?? null,
+    limits: limits === undefined ? null : limitsRecord(limits),
+    remarks: remarks.map(({ at, text }) => ({ at: isoTime(at), text: view.note(text) })),
+    last_event: records?.event === undefined ? null : lastEvent(records.event),
+    refused_requests: refusedRecord(details.counts, view),
+    last_refusal: records?.refused === undefined ? null : lastRefusal(records.refused, view),
+  };
+}
+
+/** Rates of more than one a second are told per second. */
+function limitsRecord({ text, buttons, rates, held }: OutboundLimits): LimitsRecord {
+  return {
+    text,
+    buttons: buttons ?? null,
+    rates: rates.map(({ of, most, perMs, atOnce = most }) => {
+      const isQuick = perMs < 1_000;
+      return {
+        of,
+        most: isQuick ? (most * 1_000) / perMs : most,
+        per_seconds: isQuick ? 1 : perMs / 1_000,
+        at_once: atOnce,
+      };
+    }),
+    held: held.map(({ of, forMs }) => ({ of, until: isoTime(Date.now() + forMs) })),
+  };
+}
+
+function lastEvent({ id, state, receivedAt }: Delivery): TriggerDetails['last_event'] {
+  return { id, state, received_at: isoTime(receivedAt) };
+}
+
+function refusedRecord({ refused }: TriggerCounts, view: RecordView): TriggerDetails['refused_requests'] {
+  if (refused === undefined) return null;
+  const { count, at, reason, text } = refused;
+  return { count, last_at: isoTime(at), reason, text: view.note(text) };
+}
+
+/** Of one that is tried again it is that of the last attempt. */
+function lastRefusal(
+  { id, state, endedAt, note, failures }: Delivery,
+  view: RecordView,
+): TriggerDetails['last_refusal'] {
+  const last = failures.at(-1);
+  // What it has been put off for since is no refusal.
+  if (state !== 'dead' && last !== undefined)
+    return { id, state, at: isoTime(last.at), note: view.note(last.note) };
+  return { id, state, at: isoTime(endedAt ?? last?.at), note: view.note(note ?? last?.note) };
+}
+
+/** As it is written in a file: who answers stands under the word for what it is. */
+export function commandRecord({ command, target, description, parameters }: Binding): CommandRecord {
+  return { command, [target.kind]: target.name, description, parameters };
+}
+
+/** POST /triggers/:name/run. */
+export function runResponse({ id, state, answer, note, waitingFor, until }: RunResult): RunResponse {
+  return { id, state, answer, note, waiting_for: waitingFor ?? null, until: isoTime(until) };
+}

@@ -1,0 +1,124 @@
+// JSON of triggers, of their connections and circuits: GET /triggers and GET /triggers/:name. Types only, shared by the
+// API, the command line and the inspector's page, which is checked without the types of Node. Times are ISO 8601.
+
+import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
+import type { DeliveryRecord } from './delivery-shapes.ts';
+
+/** State of a trigger, as it changes while the gateway runs. */
+export interface TriggerState {
+  readonly name: string;
+  readonly type: string;
+  readonly state: 'off' | 'opening' | 'open' | 'paused' | 'closing' | 'failed' | 'ended';
+  readonly paused: boolean;
+  /** Events answered. */
+  readonly handled: number;
+  /** Attempts failed. */
+  readonly failed: number;
+  readonly last_event_at: string | null;
+  readonly last_error: string | null;
+  readonly next_retry_at: string | null;
+  /** Null for a trigger that uses none. */
+  readonly connection: ConnectionRecord | null;
+  /** Null while the platform answers. */
+  readonly circuit: CircuitRecord | null;
+}
+
+/** Connection to a platform, shared by the triggers of an account. */
+export interface ConnectionRecord {
+  readonly platform: string;
+  readonly account: string;
+  /** `standby` while another node is connected. */
+  readonly state: string;
+  readonly since: string;
+  /** Name of that node, if known. */
+  readonly held_by: string | null;
+  readonly last_error: string | null;
+  readonly next_retry_at: string | null;
+}
+
+export interface CircuitRecord {
+  readonly state: 'open' | 'halfOpen';
+  readonly since: string;
+  readonly last_error: string;
+  readonly next_retry_at: string | null;
+}
+
+/** As in a file: the target is under the word for its kind. */
+export interface CommandRecord {
+  readonly command: string;
+  readonly agent?: string;
+  readonly fleet?: string;
+  readonly flow?: string;
+  readonly description: string | undefined;
+  readonly parameters: readonly ParameterRecord[];
+}
+
+export interface ParameterRecord {
+  readonly name: string;
+  readonly required: boolean;
+  readonly description: string | undefined;
+  readonly default: string | undefined;
+}
+
+export interface TriggerRecord extends TriggerState {
+  readonly maturity: string | null;
+  readonly commands: readonly CommandRecord[];
+  readonly default_agent: string | null;
+  readonly requires_confirmation: boolean;
+  readonly retry: TriggerRetry;
+  readonly timeout_seconds: number;
+  readonly on_failure: 'reply' | 'silent';
+  readonly mentions: 'none' | 'allow';
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface TriggerList {
+  readonly triggers: readonly TriggerRecord[];
+}
+
+export interface TriggerDetails extends TriggerRecord {
+  readonly way_in: string;
+  readonly welcome: string | null;
+  readonly menu: readonly { readonly command: string; readonly description: string }[] | null;
+  readonly limits: LimitsRecord | null;
+  readonly remarks: readonly { readonly at: string; readonly text: string }[];
+  readonly last_event: Pick<DeliveryRecord, 'id' | 'state' | 'received_at'> | null;
+  readonly refused_requests: {
+    readonly count: number;
+    readonly last_at: string;
+    readonly reason: string;
+    readonly text: string;
+  } | null;
+  readonly last_refusal:
+    | (Pick<DeliveryRecord, 'id' | 'state' | 'note'> & { readonly at: string | null })
+    | null;
+}
+
+export interface LimitsRecord {
+  readonly text: { readonly most: number; readonly unit: 'utf16' | 'utf8' | 'json' | 'entities' };
+  readonly buttons: number | null;
+  readonly rates: readonly {
+    readonly of: string;
+    readonly most: number;
+    readonly per_seconds: number;
+    readonly at_once: number;
+  }[];
+  readonly held: readonly { readonly of: string; readonly until: string }[];
+}
+
+/** POST /triggers/:name/run. */
+export interface RunResponse {
+  readonly id: string;
+  /** `accepted` before its end. */
+  readonly state: DeliveryRecord['state'] | 'accepted';
+  readonly answer: string | null;
+  readonly note: string | null;
+  readonly waiting_for: string | null;
+  readonly until: string | null;
+}
+
+/** POST /triggers/:name/send. */
+export interface SendResponse {
+  /** Ids. */
+  readonly deliveries: readonly string[];
+}

@@ -1,0 +1,51 @@
+// Makes the JSON of the state of a trigger (trigger-shapes.ts), for its record and for the inspector's feed, which is loaded
+// without triggers too: nothing here needs the configuration of triggers.
+
+import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
+import type { CircuitStatus } from '../../../actors/events/outbox/circuits.ts';
+import type { ConnectionStatus } from '../../../actors/platforms/connections/shared-connection.ts';
+import { isoTime } from './iso-time.ts';
+import { fullView, type RecordView } from './record-view.ts';
+import type { CircuitRecord, ConnectionRecord, TriggerState } from './trigger-shapes.ts';
+
+/** Returns how a trigger is at the moment. */
+export function triggerState(status: TriggerStatus, view: RecordView = fullView): TriggerState {
+  const { trigger, state, isPaused, counts, lastError, retryAt, connection, circuit } = status;
+  return {
+    name: trigger.name,
+    type: trigger.type,
+    state,
+    paused: isPaused,
+    handled: counts.handled,
+    failed: counts.failed,
+    last_event_at: isoTime(counts.lastAt),
+    last_error: view.note(lastError),
+    next_retry_at: isoTime(retryAt),
+    connection: connection === undefined ? null : connectionRecord(connection, view),
+    circuit: circuit === undefined ? null : circuitRecord(circuit, view),
+  };
+}
+
+function connectionRecord(
+  { platform, account, state, since, heldBy, lastError, retryAt }: ConnectionStatus,
+  view: RecordView,
+): ConnectionRecord {
+  return {
+    platform,
+    account,
+    state,
+    since: isoTime(since),
+    held_by: heldBy ?? null,
+    last_error: view.note(lastError),
+    next_retry_at: isoTime(retryAt),
+  };
+}
+
+function circuitRecord({ state, since, lastError, retryAt }: CircuitStatus, view: RecordView): CircuitRecord {
+  return {
+    state,
+    since: isoTime(since),
+    last_error: view.note(lastError),
+    next_retry_at: isoTime(retryAt),
+  };
+}

@@ -1,0 +1,40 @@
+// The views of records: how a query names one, and what becomes of texts.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { InvalidQueryError } from '../../../../actors/base/errors/errors.ts';
+import { Redactor } from '../../../../actors/base/errors/redact.ts';
+import { fullView, RecordView, viewIn } from '../../../../src/http/api/record-view.ts';
+
+test('a query names a view once, and an unknown one is refused with those that there are', () => {
+  expect(viewIn('')).toEqual({ isBrief: false, rest: '' });
+  expect(viewIn('view=full&state=done')).toEqual({ isBrief: false, rest: 'state=done' });
+  expect(viewIn('limit=2&view=brief')).toEqual({ isBrief: true, rest: 'limit=2' });
+  for (const view of ['', 'short', 'BRIEF', 'brief,full', '__proto__', 'x'.repeat(5_000)])
+    expect(() => viewIn(`view=${view}`)).toThrow(InvalidQueryError);
+  expect(() => viewIn('view=short')).toThrow('view: there is no "short"; there are full, brief');
+  expect(() => viewIn('view=brief&view=full')).toThrow('give view once');
+});
+
+test('the rest of a query keeps its values', () => {
+  const pairs = fc.array(fc.tuple(fc.constantFrom('state', 'before', 'a b', 'ä'), fc.string()));
+  fc.assert(
+    fc.property(pairs, fc.constantFrom(undefined, 'full', 'brief'), (given, view) => {
+      const query = new URLSearchParams(given);
+      if (view !== undefined) query.append('view', view);
+      const { isBrief, rest } = viewIn(query.toString());
+      expect(isBrief).toBe(view === 'brief');
+      expect([...new URLSearchParams(rest)]).toEqual(given);
+    }),
+  );
+});
+
+test('the full view leaves a text as it is, and the brief one cuts it and strikes out secrets', () => {
+  const brief = new RecordView(new Redactor(['hunter2-secret']));
+  expect([fullView.isBrief, brief.isBrief]).toEqual([false, true]);
+  const text = `hunter2-secret ${'x'.repeat(600)}`;
+  expect([fullView.note(text), fullView.note(undefined)]).toEqual([text, null]);
+  expect(brief.note(text)).toMatch(/^\[redacted\] x{485}…$/);
+  expect(brief.name('n'.repeat(201))).toBe(`${'n'.repeat(200)}…`);
+  expect(brief.name(undefined)).toBeNull();
+});
