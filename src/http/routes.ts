@@ -57,7 +57,7 @@ const plain = (act: (routes: RouteContext, context: ExchangeContext) => void): A
   };
 };
 
-/** The same for an action that may throw. */
+/** Wraps an action that may throw. */
 const trying = (act: (routes: RouteContext, context: ExchangeContext) => void): Action => {
   return (routes, context) => () => {
     try {
@@ -239,10 +239,10 @@ function found<T>(
   }
 }
 
-/** Of an error or a line of a server in the brief view. */
+/** Limit for errors and stderr lines in the brief view. */
 const MAX_TEXT = 2_000;
 
-/** Returns what the view of a request makes of texts of servers. Throws InvalidQueryError for an unknown view. */
+/** Returns the text filter for the requested view. Throws InvalidQueryError for an unknown view. */
 function textIn(
   { redactor }: RouteContext,
   { request, isFromInspector }: ExchangeContext,

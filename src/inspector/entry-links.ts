@@ -12,7 +12,7 @@ const CODE_BYTES = 24;
 const MAX_OPEN = 32;
 const PATH = '/inspector/enter/';
 
-/** POST /inspector/links. */
+/** Response to POST /inspector/links. */
 export interface EntryLink {
   readonly path: string;
   readonly expires_in_seconds: number;

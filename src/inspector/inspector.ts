@@ -11,13 +11,14 @@
 //   GET  /inspector/connect             what the page has to know to say how clients connect
 //   GET  /inspector/sessions            a piece of the list of sessions; /inspector/sessions/N one of them
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
-//   GET  /inspector/runs/ID/feed        one run as it goes on
-//   GET  /inspector/api/PATH            the records of the HTTP API, in the brief view (IN3)
-//   POST /inspector/api/PATH            what the HTTP API does by POST about one of them, and admin/reload, with inspector.commands only
+//   GET  /inspector/runs/ID/feed        server-sent events about one run
+//   GET  /inspector/api/PATH            records from the HTTP API, in the brief view (IN3)
+//   POST /inspector/api/PATH            commands of the HTTP API, with inspector.commands only
 //
 // IN1  if a key is required, requests without it receive only the key form and its assets.
 //      Requests other than reads require the operator (IA4).
-// IN3  the page reads the API here: its cookie is good for the inspector alone (IA1). What it gets is listed below, and is brief (RV1).
+// IN3  the page uses the API through /inspector/api, because the cookie is only valid here (IA1). READ and ACT below list the allowed
+//      paths; records are brief (RV1).
 
 import { deadLettersOf } from '../../actors/base/supervision/dead-letters.ts';
 import type { RootRef } from '../../actors/base/supervision/part.ts';
@@ -42,7 +43,7 @@ import { MAX_COUNT, readQuery, sessionList, sessionPlace, wholeNumber } from './
 import { ToolRoutes } from './tools/tool-routes.ts';
 
 const API = '/inspector/api';
-/** Lists of records, and single ones. */
+/** Lists and single records. */
 const READ = /^\/(?:servers|triggers|agents|fleets|flows|runs|deliveries|approvals)(?:\/[^/]+)?$/;
 const ACT =
   /^\/(?:admin\/reload|[a-z]+\/[^/]+\/(?:start|stop|pause|resume|cancel|retry|replay|discard|approve|deny))$/;
@@ -65,7 +66,7 @@ export interface InspectorOptions {
   readonly operator: Principal;
   /** Where there are triggers. */
   readonly triggers: Pick<TriggersFront, 'automation' | 'figures'> | undefined;
-  /** Returns the row of the API for a path. */
+  /** Returns the API row for a path. */
   apiRoute(path: string): Route;
 }
 
@@ -180,7 +181,7 @@ export class Inspector {
     }
   }
 
-  /** Answers a request of the page to the API (IN3). */
+  /** Handles an API request from the page (IN3). */
   #api(routes: RouteContext, context: ExchangeContext, isRead: boolean): BodyHandler | undefined {
     const { config, life } = this.#gateway;
     const path = context.request.path.slice(API.length);

@@ -1,4 +1,4 @@
-/** Returns a segment of a path without percent encoding; '' if it is malformed, which names nothing. */
+/** Decodes a path segment; returns '' for malformed encoding. */
 export function decodedSegment(segment = ''): string {
   try {
     return decodeURIComponent(segment);

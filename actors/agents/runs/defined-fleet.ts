@@ -1,12 +1,12 @@
-// The members of a fleet and how they come to one answer, as the text of its definition has them: it needs no variables, and
-// so can be read of any run, whatever has become of the file since.
+// Reads members and coordination from the definition text of a fleet, for views. The text contains names of variables, not
+// values, so the definition in the journal of any run can be read, even if the file has changed.
 
 import { type PlainRow, plainRow } from './plain-rows.ts';
 
 export interface DefinedFleet {
   /** `pipeline`, `peer`, `hierarchical`, `tiered`. */
   readonly mode: string;
-  /** Undefined where there is no vote. */
+  /** Undefined without a vote. */
   readonly vote:
     | { readonly field: string; readonly algorithm: string; readonly minVotes: number }
     | undefined;
@@ -14,7 +14,7 @@ export interface DefinedFleet {
   readonly aggregation: string | undefined;
   readonly members: readonly {
     readonly name: string;
-    /** Undefined for an agent that is written in the fleet. */
+    /** Undefined for an inline agent. */
     readonly agent: string | undefined;
     readonly weight: number;
     readonly isManager: boolean;
@@ -22,7 +22,7 @@ export interface DefinedFleet {
   }[];
 }
 
-/** Reads a `Fleet.definition`; without members for a text that is none. */
+/** Parses `Fleet.definition`. Invalid text yields an empty fleet. */
 export function definedFleet(definition: string): DefinedFleet {
   const { coordination, agents, members = agents } = plainRow(definition);
   const { mode, consensus, aggregation } = membersIn(coordination);
@@ -47,7 +47,7 @@ export function definedFleet(definition: string): DefinedFleet {
 const membersIn = (value: unknown): PlainRow =>
   typeof value === 'object' && value !== null ? (value as PlainRow) : {};
 
-/** 1 where there is none. */
+/** Returns a number, 1 by default. */
 const numberIn = (value: unknown): number => {
   const read = typeof value === 'string' ? Number(value) : value;
   return typeof read === 'number' && Number.isFinite(read) ? read : 1;

@@ -12,9 +12,9 @@ export interface DefinedNode {
   readonly type: NodeType | (string & {});
   readonly description: string | undefined;
   readonly join: JoinStrategy;
-  /** The node that goes on where this one fails. */
+  /** Next node after a failure. */
   readonly onError: string | undefined;
-  /** Of a loop. */
+  /** Only in loops. */
   readonly inside: DefinedGraph | undefined;
 }
 

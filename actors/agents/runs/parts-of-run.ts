@@ -1,5 +1,5 @@
-// What the run of a flow or of a fleet consists of, as far as its journal has told: the nodes of the flow, and the members of
-// the fleet, or of the fleets that nodes ask.
+// Progress of nodes and members in the run of a flow or fleet, computed from the journal. A flow lists the members of
+// all fleets that nodes ask.
 
 import type { Step } from '../../store/run.ts';
 import { definedFleet } from './defined-fleet.ts';
@@ -9,9 +9,9 @@ import { type RunNode, RunNodes } from './run-nodes.ts';
 import type { Excerpt } from './shown-step.ts';
 
 export interface RunParts {
-  /** Of a flow. */
+  /** Only in flows. */
   readonly nodes?: readonly RunNode[];
-  /** Of a fleet, or of the fleets in a flow. */
+  /** Members of the fleet, or of fleets in the flow. */
   readonly members?: readonly RunMember[];
 }
 
@@ -21,13 +21,13 @@ export class PartsOfRun {
   #nodes: RunNodes | undefined;
   #members: RunMembers | undefined;
 
-  /** `shownChars`: of each text of a node or member, in UTF-16 units. */
+  /** `shownChars` limits each text, in UTF-16 units. */
   constructor(excerpt: Excerpt, shownChars?: number) {
     this.#excerpt = excerpt;
     this.#shownChars = shownChars;
   }
 
-  /** Takes all rows of the journal, in order. */
+  /** Adds the next row of the journal. */
   add(step: Pick<Step, 'at' | 'text'>): void {
     if (this.#members === undefined) this.#begin(step.text);
     const row = plainRow(step.text);
@@ -37,7 +37,7 @@ export class PartsOfRun {
     if (this.#nodes !== undefined) this.#followFleets(row.in, row);
   }
 
-  /** Returns nothing before the row that a flow or a fleet begins with. */
+  /** Returns an empty object before the row with the definition. */
   list(isOver: boolean): RunParts {
     if (this.#members === undefined) return {};
     if (this.#nodes === undefined) return { members: this.#members.list(() => isOver) };

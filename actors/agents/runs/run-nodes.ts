@@ -3,7 +3,7 @@
 //
 // RND1  of a loop the turn is shown that runs, or ran last: also when the loop is over.
 // RND2  of a run that is over no node works or waits: it was dropped.
-// RND3  texts are redacted and cut before they are kept. Of a row that is not about a node no more is kept than its kind: parts write many.
+// RND3  only redacted and cut texts stay in memory. Rows without news about a node lose everything except path, kind and time.
 
 import { FlowState } from '../../../machines/flow-run/flow-state.ts';
 import type { NodeState } from '../../../machines/flow-run/graph-state.ts';
@@ -41,11 +41,11 @@ export interface RunNode {
   readonly endedAt: number | undefined;
   /** Waits included. */
   readonly tookMs: number | undefined;
-  /** The beginning of what an agent or a fleet was asked, or of the list of a loop, without secrets: text, or else JSON. */
+  /** Redacted beginning of the input: the request to an agent or fleet, or the list for a loop. */
   readonly input: string | undefined;
-  /** The same of what it has given. */
+  /** Redacted beginning of the output: text, or JSON. */
   readonly output: string | undefined;
-  /** Id of the approval of a node of type Approval. */
+  /** Approval id, for type Approval. */
   readonly approval: string | undefined;
   /** Nodes to which its connections that were taken lead. */
   readonly taken: readonly string[] | undefined;
@@ -75,7 +75,7 @@ interface ToldRow extends PlainRow {
 const NO_GRAPH: DefinedGraph = { nodes: [], connections: [], graph: { nodes: [], connections: [] } };
 const UNTOUCHED: Kept = { state: 'idle', attempts: 0, why: undefined };
 const ends: ReadonlySet<unknown> = new Set(['left', 'failed']);
-/** Rows with more to say of a node than that it is at work. */
+/** Rows that change the state of a node. */
 const flowKinds: ReadonlySet<unknown> = new Set('again waits parked turn left failed retried'.split(' '));
 const MAX_ID = 100;
 

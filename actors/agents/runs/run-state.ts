@@ -1,10 +1,10 @@
-// The states of a run as people see them, by that of its delivery, and of the members of a fleet.
+// States of runs and fleet members in views. A run's state follows from the state of the delivery.
 
 import type { Delivery, DeliveryState } from '../../store/delivery.ts';
 
 export type RunState = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
 
-/** State of a member of a fleet. */
+/** State of a fleet member. */
 export type MemberState = 'idle' | 'working' | 'waiting' | 'done' | 'failed' | 'dropped';
 
 const byDelivery: Readonly<Record<DeliveryState, RunState>> = {

@@ -96,7 +96,7 @@ export class Runs {
     );
   }
 
-  /** Returns true if a journal belongs to the delivery. */
+  /** Returns true if the delivery has a journal. */
   async hasJournal(id: string): Promise<boolean> {
     return (await this.#host.store.run(id)) !== undefined;
   }

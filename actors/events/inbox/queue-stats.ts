@@ -1,4 +1,4 @@
-// Statistics of a work queue, for operators. Types only.
+// Statistics for operators about one work queue. Types only: the inspector's page imports them without Node types.
 
 export interface QueueFigures {
   /** Turns whose outcome was committed. */
@@ -6,13 +6,13 @@ export interface QueueFigures {
   readonly done: number;
   readonly ignored: number;
   readonly held: number;
-  /** Put off because the other side takes no more for now: no attempts. */
+  /** Postponed because the receiver is busy; these are not attempts. */
   readonly deferred: number;
   /** Failed attempts. */
   readonly failed: number;
   readonly retried: number;
   readonly dead: number;
-  /** Claims that were lost. */
+  /** Lost claims. */
   readonly lost: number;
   readonly duration_ms: { readonly p50: number | null; readonly p95: number | null };
 }
@@ -21,9 +21,9 @@ export interface QueueStats extends QueueFigures {
   /** Mailboxes with a turn. */
   readonly active: number;
   readonly resting: number;
-  /** Runs that go on although they were told to end and waited for. */
+  /** Runs that ignore the request to end. */
   readonly overruns: number;
   readonly places: number;
-  /** Actors by the state of their machine. */
+  /** Actor counts by machine state. */
   readonly states: Readonly<Record<string, number>>;
 }

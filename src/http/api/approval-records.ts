@@ -1,4 +1,4 @@
-// Makes the JSON of approvals (approval-shapes.ts). What it gets has no secrets any more.
+// Creates the records in approval-shapes.ts. ShownApproval is redacted already.
 
 import type { ApprovalBody, Person } from '../../../actors/agents/approvals/approval-record.ts';
 import type { ShownApproval } from '../../../actors/agents/approvals/operator-approvals.ts';
@@ -7,7 +7,7 @@ import type { ApprovalRecord } from './approval-shapes.ts';
 import { isoTime } from './iso-time.ts';
 import { fullView, type RecordView } from './record-view.ts';
 
-/** Of a request in the brief view. */
+/** Limit for requests in the brief view. */
 const MAX_REQUEST = 20_000;
 const MAX_COMMENT = 2_000;
 

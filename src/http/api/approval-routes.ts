@@ -1,4 +1,4 @@
-// The routes of approvals: /approvals. A decision that is not taken is answered with how the approval stands.
+// Routes below /approvals. A refused decision returns the current record.
 //
 // ART1  the inspector approves only requests that its brief view shows whole.
 

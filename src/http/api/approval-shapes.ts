@@ -1,5 +1,5 @@
-// JSON of approvals: GET /approvals and GET /approvals/:id. Types only, shared by the API, the command line and the
-// inspector's page, which is checked without the types of Node. Times are ISO 8601.
+// JSON of GET /approvals and GET /approvals/:id. Types only: the API, the CLI and the inspector's page share them, and the page
+// compiles without Node types. Times are ISO 8601.
 
 import type { ApprovalState } from '../../../actors/store/approval.ts';
 
@@ -11,7 +11,7 @@ export interface ApprovalRecord {
   readonly agent: string;
   readonly kind: 'command' | 'tool' | 'node';
   readonly title: string;
-  /** Of these three the one that is to be approved; none in the brief view. */
+  /** Exactly one of `command`, `tool` and `node` is set; all are null in the brief view. */
   readonly command: {
     readonly name: string;
     readonly parameters: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface ApprovalRecord {
   } | null;
   readonly tool: { readonly server: string; readonly tool: string; readonly arguments: unknown } | null;
   readonly node: { readonly flow: string; readonly id: string; readonly message: string } | null;
-  /** In the brief view: what is to be approved, as JSON with escapes for all that cannot be seen. */
+  /** Only in the brief view: the request as JSON text, with invisible characters escaped. */
   readonly request?: { readonly text: string; readonly is_cut: boolean };
   readonly digest: string;
   readonly requested_by: {

@@ -9,7 +9,7 @@ import type { RecordView } from './record-view.ts';
 
 export interface ApiHost extends Pick<RunningAutomation, 'operator' | 'runs' | 'approvals' | 'feed'> {
   readonly redactor: Redactor;
-  /** The servers of the catalog, and those that agents bring along. */
+  /** Servers from the catalog and from agents. */
   readonly mcp: Pick<McpSide, 'servers' | 'agentServers'>;
   /** Keeps streams alive. */
   readonly heartbeat: Heartbeat;
@@ -18,7 +18,7 @@ export interface ApiHost extends Pick<RunningAutomation, 'operator' | 'runs' | '
 
 export interface ApiRequest {
   readonly context: ExchangeContext;
-  /** The name in the path. */
+  /** Name in the path. */
   readonly id: string;
   /** Parsed JSON; undefined for none. */
   readonly body: unknown;
@@ -28,7 +28,7 @@ export interface ApiRequest {
   readonly view: RecordView;
 }
 
-/** Returns what is answered as JSON, or ANSWERED. */
+/** Returns the JSON body, or ANSWERED. */
 export type Answering = (host: ApiHost, request: ApiRequest) => Promise<unknown>;
 
 export interface AutomationRoute {

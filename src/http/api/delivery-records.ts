@@ -1,4 +1,4 @@
-// Makes the JSON of deliveries (delivery-shapes.ts). The body of one is only in GET /deliveries/:id.
+// Creates the records in delivery-shapes.ts. Only GET /deliveries/:id contains the body.
 
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { DeliveryBody, DeliveryDetails, DeliveryRecord, FailureRecord } from './delivery-shapes.ts';
@@ -6,15 +6,15 @@ import { isoTime } from './iso-time.ts';
 import { fullView, type RecordView } from './record-view.ts';
 
 const MAX_BODY_BYTES = 65_536;
-/** Of a body or an answer in the brief view. */
+/** Limit for bodies and answers in the brief view. */
 const MAX_TEXT = 20_000;
 
-/** One line of GET /deliveries. A claim that was no attempt (held, or given back) is no start: it was never run. */
+/** One line of GET /deliveries. Without attempts `started_at` is null: a held or released claim never ran. */
 export function deliveryRecord(delivery: Delivery, view: RecordView = fullView): DeliveryRecord {
   const { receivedAt, endedAt, attempts } = delivery;
   const startedAt = attempts === 0 ? undefined : delivery.startedAt;
   return {
-    // Whole in every view: requests use it.
+    // Not cut: requests use the id.
     id: delivery.id,
     seq: delivery.seq,
     kind: delivery.kind,
@@ -61,7 +61,7 @@ export function failureRecords(
   return failures.map(({ attempt, at, note }) => ({ attempt, at: isoTime(at), note: view.note(note) }));
 }
 
-/** Returns the sender, as the source of the event has noted it; null if it has not. */
+/** Returns the sender from the event's metadata. */
 function principalIn(meta: string): string | null {
   try {
     const { principal } = JSON.parse(meta) as { readonly principal?: unknown };
@@ -71,7 +71,7 @@ function principalIn(meta: string): string | null {
   }
 }
 
-/** Returns text as text, other bytes as Base64, or as nothing in the brief view. */
+/** Returns text, or Base64 for binary bodies; the brief view omits Base64. */
 function bodyOf(bytes: Uint8Array, view: RecordView): DeliveryBody {
   const shown = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, MAX_BODY_BYTES));
   const text = shown.toString('utf8');

@@ -1,5 +1,5 @@
-// JSON of deliveries: GET /deliveries and GET /deliveries/:id. Types only, shared by the API, the command line and the
-// inspector's page, which is checked without the types of Node. Times are ISO 8601.
+// JSON of GET /deliveries and GET /deliveries/:id. Types only: the API, the CLI and the inspector's page share them, and the
+// page compiles without Node types. Times are ISO 8601.
 
 import type { DeliveryState } from '../../../actors/store/delivery.ts';
 
@@ -9,22 +9,22 @@ export interface DeliveryRecord {
   readonly kind: string;
   readonly state: DeliveryState;
   readonly trigger: string | null;
-  /** Key of its mailbox. */
+  /** Mailbox key. */
   readonly conversation: string;
   readonly attempts: number;
   /** Attempts that ended with the gateway. */
   readonly crashes: number;
   readonly deferrals: number;
   readonly received_at: string;
-  /** Begin of the last attempt; a claim that was given back is none. */
+  /** Start of the last attempt. */
   readonly started_at: string | null;
   readonly ended_at: string | null;
   readonly next_attempt_at: string | null;
   readonly waiting_for: string | null;
   readonly until: string | null;
-  /** Of the last attempt. */
+  /** Duration of the last attempt. */
   readonly duration_seconds: number | null;
-  /** From the acceptance to the end. */
+  /** Time from acceptance to end. */
   readonly total_seconds: number | null;
   readonly trace: string;
   readonly note: string | null;
@@ -44,11 +44,11 @@ export interface FailureRecord {
 }
 
 export interface DeliveryDetails extends DeliveryRecord {
-  /** Its sender. */
+  /** Sender. */
   readonly principal: string | null;
   readonly answer: string | null;
   readonly receipt: string | null;
-  /** True if GET /runs/:id has its journal. */
+  /** True if GET /runs/:id returns a run. */
   readonly has_run: boolean;
   readonly failures: readonly FailureRecord[];
   readonly body: DeliveryBody;
@@ -57,8 +57,8 @@ export interface DeliveryDetails extends DeliveryRecord {
 export interface DeliveryBody {
   readonly bytes: number;
   readonly text?: string;
-  /** Of a body that is no text; not in the brief view. */
+  /** Binary body; absent in the brief view. */
   readonly base64?: string;
-  /** The text, or the Base64, is only the beginning. */
+  /** True if `text` or `base64` is incomplete. */
   readonly is_cut: boolean;
 }

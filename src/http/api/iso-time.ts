@@ -1,4 +1,4 @@
-// Times in the JSON of the API: ISO 8601, null where there is none.
+// Formats times for JSON as ISO 8601; a missing time is null.
 
 export function isoTime(epochMs: number): string;
 export function isoTime(epochMs: number | undefined): string | null;

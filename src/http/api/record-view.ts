@@ -1,7 +1,7 @@
-// Views of a record. The full view has every text as it is stored. The brief view, `?view=brief`, is for lists on a
-// screen: texts from outside lose the secrets of the configuration and are cut.
+// Views of API records. The full view returns stored texts unchanged. The brief view (`?view=brief`) redacts and cuts texts
+// from outside; lists on screens use it.
 //
-// RV1 (A9)  the inspector's page reads brief views only: its cookie is good for less than the key (IA1).
+// RV1 (A9)  requests from the inspector always get the brief view: the cookie grants less than the key (IA1).
 
 import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
 import { oneOf } from '../../../actors/base/errors/query-values.ts';
@@ -14,7 +14,7 @@ const MAX_NOTE = 500;
 export class RecordView {
   readonly #redactor: Pick<Redactor, 'excerpt'> | undefined;
 
-  /** Creates the brief view, or without a redactor the full one. */
+  /** With a redactor the view is brief. */
   constructor(redactor?: Pick<Redactor, 'excerpt'>) {
     this.#redactor = redactor;
   }
@@ -23,7 +23,7 @@ export class RecordView {
     return this.#redactor !== undefined;
   }
 
-  /** Returns a text as the view has it, null for none. `isCut`: it is only the beginning of a text. */
+  /** Returns the text for this view, null if undefined. `isCut` marks a text that was cut before. */
   text(text: string, maxChars: number, isCut?: boolean): string;
   text(text: string | undefined, maxChars: number, isCut?: boolean): string | null;
   text(text: string | undefined, maxChars: number, isCut = false): string | null {
@@ -31,14 +31,14 @@ export class RecordView {
     return this.#redactor?.excerpt(text, maxChars, isCut) ?? text;
   }
 
-  /** Returns a name or a key. */
+  /** Returns a name, at most 200 characters in the brief view. */
   name(text: string): string;
   name(text: string | undefined): string | null;
   name(text: string | undefined): string | null {
     return this.text(text, MAX_NAME);
   }
 
-  /** Returns the reason of a state. */
+  /** Returns a note, at most 500 characters in the brief view. */
   note(text: string): string;
   note(text: string | undefined): string | null;
   note(text: string | undefined): string | null {
@@ -48,7 +48,7 @@ export class RecordView {
 
 export const fullView = new RecordView();
 
-/** Splits the view off a query. Throws InvalidQueryError for an unknown one. */
+/** Separates `view` from the other parameters. Throws InvalidQueryError for an unknown view. */
 export function viewIn(query: string): { readonly isBrief: boolean; readonly rest: string } {
   const values = new URLSearchParams(query);
   const [view = 'full', ...others] = values.getAll('view');

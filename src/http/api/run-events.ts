@@ -1,16 +1,16 @@
-// JSON of the events of a run: GET /runs/:id/events. Types only, shared by the API and the command line. The events `run` and
-// `state` have a RunRecord, `part` a StepRecord, and `end` a RunAnswer.
+// JSON of GET /runs/:id/events. Types only: the API and the CLI share them. The events `run` and `state` contain a RunRecord,
+// `part` a StepRecord, and `end` a RunAnswer.
 
 import type { ApprovalRecord } from './approval-shapes.ts';
 
-/** A text that begins anew, or what is added to it. */
+/** New text, or an addition to the last one. */
 export type TextEvent =
   | { readonly delta: string }
-  /** With `part` the answer of an agent within the run. */
+  /** `part` names the agent inside the run. */
   | { readonly text: string; readonly part: string | undefined };
 
 export interface ToolEvent {
-  /** Node or member that calls it. */
+  /** Calling node or member. */
   readonly part?: string | undefined;
   readonly call?: string | undefined;
   readonly name?: string | undefined;
@@ -22,7 +22,7 @@ export interface ToolEvent {
   readonly took_ms?: number | undefined;
 }
 
-/** While it is pending, with its request. */
+/** Pending approvals include the request. */
 export interface ApprovalEvent extends Pick<ApprovalRecord, 'id'> {
   readonly state: string;
   readonly by?: string | undefined;
@@ -32,7 +32,7 @@ export interface ApprovalEvent extends Pick<ApprovalRecord, 'id'> {
   readonly tool?: NonNullable<ApprovalRecord['tool']> | undefined;
 }
 
-/** A step of an attempt has failed, and is tried again. */
+/** A failed step, with the delay before the retry. */
 export interface RetryEvent {
   readonly reason: string;
   readonly in_ms: number;

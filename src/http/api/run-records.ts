@@ -1,4 +1,4 @@
-// Makes the JSON of runs (run-shapes.ts).
+// Creates the records in run-shapes.ts.
 
 import type { RunParts } from '../../../actors/agents/runs/parts-of-run.ts';
 import { conversationOf } from '../../../actors/agents/runs/run-conversation.ts';
@@ -22,7 +22,7 @@ import type {
   StepRecord,
 } from './run-shapes.ts';
 
-/** Of an answer in the brief view. */
+/** Limit for answers in the brief view. */
 const MAX_ANSWER = 2_000;
 
 /** One line of GET /runs. */
@@ -53,7 +53,7 @@ function usageRecord(figures: ShownRun['figures'], view: RecordView): RunUsage |
   };
 }
 
-/** POST /agents/:name/runs, and the end of its events. */
+/** POST /agents/:name/runs and the event `end`. */
 export function answerRecord(run: AnsweredRun, view: RecordView = fullView): RunAnswer {
   const data = view.isBrief ? null : (run.data ?? null);
   return { ...runRecord(run, view), answer: view.text(run.answer, MAX_ANSWER), data };
@@ -76,7 +76,7 @@ export function runDetails(
   };
 }
 
-/** The texts of nodes, members and steps are redacted and cut in every view. */
+/** Texts in nodes, members and steps are redacted and cut in both views. */
 export function nodeRecord(node: RunNode): NodeRecord {
   return {
     ...{ path: node.path, place: node.place, id: node.id, type: node.type, state: node.state },

@@ -1,5 +1,5 @@
-// JSON of runs: GET /runs, GET /runs/:id and its events. Types only, shared by the API, the command line and the
-// inspector's page, which is checked without the types of Node. Times are ISO 8601.
+// JSON of GET /runs and GET /runs/:id. Types only: the API, the CLI and the inspector's page share them, and the page compiles
+// without Node types. Times are ISO 8601.
 
 import type { MemberState, RunState } from '../../../actors/agents/runs/run-state.ts';
 import type { ShownStep } from '../../../actors/agents/runs/step-for-people.ts';
@@ -7,7 +7,7 @@ import type { RunNote } from '../../../actors/store/run.ts';
 import type { NodeState } from '../../../machines/flow-run/graph-state.ts';
 import type { DeliveryRecord, FailureRecord } from './delivery-shapes.ts';
 
-/** Fields that a run, which is a delivery with a journal, has of its delivery. */
+/** Fields from the delivery record. */
 type OfDelivery =
   | ('id' | 'seq' | 'trigger' | 'conversation' | 'attempts' | 'until' | 'trace' | 'note')
   | ('received_at' | 'started_at' | 'ended_at' | 'next_attempt_at');
@@ -24,7 +24,7 @@ export interface RunRecord extends Pick<DeliveryRecord, OfDelivery> {
 }
 
 export interface RunUsage {
-  /** PROVIDER:MODEL of the last answer. */
+  /** Last PROVIDER:MODEL. */
   readonly model: string | null;
   readonly iterations: number;
   readonly tool_calls: number;
@@ -42,7 +42,7 @@ export interface RunList {
   readonly next_before: number | null;
 }
 
-/** POST /agents/:name/runs, and the last event of a run. */
+/** POST /agents/:name/runs and the event `end`. */
 export interface RunAnswer extends RunRecord {
   readonly answer: string | null;
   /** Null in the brief view. */
@@ -50,9 +50,9 @@ export interface RunAnswer extends RunRecord {
 }
 
 export interface RunDetails extends RunAnswer {
-  /** Of a flow. */
+  /** Only in flows. */
   readonly nodes?: readonly NodeRecord[];
-  /** Of a fleet, or of the fleets in a flow. */
+  /** Members of the fleet, or of fleets in the flow. */
   readonly members?: readonly MemberRecord[];
   readonly failures: readonly FailureRecord[];
   readonly steps: readonly (StepRecord | RawStepRecord)[];
@@ -60,7 +60,7 @@ export interface RunDetails extends RunAnswer {
   readonly next_after: number | null;
 }
 
-/** A step has the members of its kind. */
+/** The kind decides which fields a step has. */
 export interface StepRecord extends Omit<ShownStep, 'at' | 'tookMs' | 'until' | 'waitingFor'> {
   readonly at: string;
   readonly took_ms?: number;
@@ -68,7 +68,7 @@ export interface StepRecord extends Omit<ShownStep, 'at' | 'tookMs' | 'until' | 
   readonly waiting_for?: 'approval' | 'time';
 }
 
-/** A row as it is stored. */
+/** Stored row, with `?raw=true`. */
 export interface RawStepRecord {
   readonly n: number;
   readonly at: string;
@@ -80,38 +80,38 @@ interface PartRecord {
   readonly why: string | null;
   readonly started_at: string | null;
   readonly ended_at: string | null;
-  /** Waits included. */
+  /** Including waits. */
   readonly took_ms: number | null;
-  /** The beginning of what it gave. */
+  /** Beginning of the output. */
   readonly output: string | null;
 }
 
 export interface NodeRecord extends PartRecord {
-  /** With the turns of loops: `poll#3/check`. */
+  /** Path with loop turns: `poll#3/check`. */
   readonly path: string;
-  /** Without them: `poll/check`. */
+  /** Path without turns: `poll/check`. */
   readonly place: string;
   readonly id: string;
   readonly type: string;
   readonly state: NodeState;
-  /** Turn of a loop. */
+  /** Current loop turn. */
   readonly turn: number | null;
   readonly attempts: number;
   readonly until: string | null;
   readonly for_people: boolean;
-  /** The beginning of what an agent or a fleet was asked, or of the list of a loop. */
+  /** Beginning of the request to an agent or fleet, or of a loop's list. */
   readonly input: string | null;
-  /** Id of the approval of a node of type Approval. */
+  /** Approval id, for type Approval. */
   readonly approval: string | null;
-  /** Nodes to which the taken connections lead; null before its end. */
+  /** Targets of the taken connections; null while unfinished. */
   readonly taken: readonly string[] | null;
 }
 
 export interface MemberRecord extends PartRecord {
-  /** `security`; in a flow after the path of the node, `review/security`. */
+  /** `security`, or below a node `review/security`. */
   readonly path: string;
   readonly name: string;
   readonly state: MemberState;
-  /** JSON text of its vote. */
+  /** Vote as JSON text. */
   readonly vote: string | null;
 }

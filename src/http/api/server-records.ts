@@ -69,7 +69,7 @@ export function serverRecord(server: ManagedServer, redact: (text: string) => st
   };
 }
 
-/** Returns why a server failed last, and when it starts again. `text` redacts, and may cut. */
+/** Returns the last failure and the next start. `text` redacts and may cut. */
 export function serverTrouble(server: ManagedServer, text: (message: string) => string): ServerTrouble {
   const { lastError, handle } = server;
   return {

@@ -19,7 +19,7 @@ export interface ServerStats extends ServerCounters {
 }
 
 export interface ServerTrouble {
-  /** The last failure; it stays when the server runs again. */
+  /** Last failure; kept after a restart. */
   readonly last_error: { readonly code: string; readonly message: string } | null;
   readonly next_retry_at: string | null;
   readonly is_parked: boolean;

@@ -1,5 +1,4 @@
-// JSON of GET /stats. Types only, shared by the API, the command line and the inspector's page, which is checked without the
-// types of Node.
+// JSON of GET /stats. Types only: the API, the CLI and the inspector's page share them, and the page compiles without Node types.
 
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
@@ -7,7 +6,7 @@ import type { ServerStats } from './server-shapes.ts';
 import type { TargetStats } from './target-shapes.ts';
 import type { CircuitRecord, ConnectionRecord, TriggerState } from './trigger-shapes.ts';
 
-/** Counters of the clients. */
+/** Client counters. */
 export interface ClientStats {
   readonly requests: { readonly total: number; readonly failed: number; readonly in_flight: number };
   readonly sessions: number;
@@ -15,7 +14,7 @@ export interface ClientStats {
 }
 
 export interface ProfileStats extends ClientStats {
-  /** Ids. */
+  /** Server ids. */
   readonly servers: readonly string[];
 }
 
@@ -26,23 +25,23 @@ export interface TriggerStats extends Pick<TriggerState, 'state' | 'paused' | 'h
 
 type ByName<Value> = Readonly<Record<string, Value>>;
 
-/** Of a gateway with triggers. */
+/** Only with triggers. */
 export interface AutomationStats {
   readonly triggers: ByName<TriggerStats>;
   readonly agents: ByName<TargetStats>;
   readonly fleets: ByName<TargetStats>;
   readonly flows: ByName<TargetStats>;
-  /** Null if the store did not answer in time. */
+  /** Null if the store did not respond in time. */
   readonly deliveries: DeliveryCounts | null;
   readonly conversations: QueueStats;
-  /** Of all platforms together. */
+  /** Sum over all platforms. */
   readonly outbox: QueueStats;
-  /** By the word of the platform. */
+  /** Outbox queue per platform. */
   readonly platforms: ByName<QueueStats>;
 }
 
 export interface Stats extends ClientStats, Partial<AutomationStats> {
-  /** The node that answers, if gateways share a store. */
+  /** Responding node, in clusters. */
   readonly node?: string;
   readonly uptime_seconds: number;
   readonly servers: ByName<ServerStats>;

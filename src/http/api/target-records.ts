@@ -1,6 +1,5 @@
-// Makes the JSON of agents, fleets and flows (target-shapes.ts): who is in it, what leads to what; no address, header or body,
-// which may have secrets in them. Graphs and plans are read from definitions as written, with variables by their names: the
-// definition that a run began with looks the same.
+// Creates the records in target-shapes.ts. Addresses, headers and bodies are omitted: they may contain secrets. Graphs and
+// fleets come from the definition text, which has variable names instead of values, so runs of old definitions look alike.
 
 import type { AgentCounts } from '../../../actors/agents/runs/agent-counters.ts';
 import { type DefinedFleet, definedFleet } from '../../../actors/agents/runs/defined-fleet.ts';
@@ -22,7 +21,7 @@ import type {
   TargetStats,
 } from './target-shapes.ts';
 
-/** Returns the counters of an agent, a fleet or a flow. */
+/** Returns the counters for GET /stats. */
 export function targetStats(counts: AgentCounts): TargetStats {
   const { runs, running, failed, iterations, toolCalls, inputTokens, outputTokens, cost } = counts;
   return {
@@ -39,7 +38,7 @@ export function agentRecord(agent: Agent, view: RecordView = fullView): AgentRec
   return { name, description: view.note(description), model, runtime: runtime.kind, tools, mcp_servers };
 }
 
-/** Returns the servers of an agent with their states. */
+/** Returns an agent's servers with state and last error. */
 export function agentServers(
   { name, runtime, mcp_servers }: Agent,
   { mcp: { servers, agentServers }, redactor }: Pick<ApiHost, 'mcp' | 'redactor'>,
@@ -50,7 +49,7 @@ export function agentServers(
     return { name: server, own, state, last_error };
   };
   if (runtime.kind !== 'model') return mcp_servers.map((id) => record(id, false, servers.get(id)));
-  // Of two of one name the later is the one of the files as they are now.
+  // A reload may leave two servers with the same id; the later one is current.
   const ofAgents = new Map([...agentServers.everyone()].map((server) => [server.id, server]));
   return runtime.servers.map((server) =>
     server.entry === undefined
@@ -70,7 +69,7 @@ export function fleetRecord(fleet: Fleet, view: RecordView = fullView): FleetRec
   };
 }
 
-/** Returns how a fleet comes to one answer. */
+/** Returns coordination and members. */
 export function fleetPlan({ mode, vote, aggregation, members }: DefinedFleet, view: RecordView): FleetPlan {
   return {
     mode: view.name(mode),
@@ -112,7 +111,7 @@ export function flowDetails(flow: Flow, view: RecordView = fullView): FlowDetail
   return { ...flowRecord(flow, view), ...graphRecord(graph, view) };
 }
 
-/** Returns the graph of a flow or a loop. */
+/** Returns nodes and connections, loops included. */
 export function graphRecord(
   { nodes, connections }: Pick<DefinedGraph, 'nodes' | 'connections'>,
   view: RecordView,

@@ -1,11 +1,11 @@
-// JSON of agents, fleets and flows: GET /agents, /fleets and /flows. Types only, shared by the API, the command line and the
-// inspector's page, which is checked without the types of Node. Definitions in files have no `stats`.
+// JSON of GET /agents, GET /fleets and GET /flows. Types only: the API, the CLI and the inspector's page share them, and the page
+// compiles without Node types.
 
 import type { ParameterRecord } from './trigger-shapes.ts';
 
-/** Since the start of the gateway; of a fleet or a flow with all that was done within it. */
+/** Counters since the start. Fleets and flows include the work of all parts. */
 export interface TargetStats {
-  /** Runs that were answered. */
+  /** Completed runs. */
   readonly runs: number;
   /** Attempts under way. */
   readonly running: number;
@@ -18,7 +18,7 @@ export interface TargetStats {
   readonly output_tokens: number;
 }
 
-/** A target of the running gateway. */
+/** Target in a running gateway. */
 export type Loaded<Target> = Target & { readonly stats: TargetStats };
 
 export interface AgentRecord {
@@ -33,17 +33,17 @@ export interface AgentRecord {
 
 export type LoadedAgent = Loaded<AgentRecord> & { readonly servers: readonly AgentServerRecord[] };
 
-/** A server from which an agent takes tools. */
+/** Tool server of an agent. */
 export interface AgentServerRecord {
   readonly name: string;
   /** True if the agent's file defines it; false for a server of the catalog. */
   readonly own: boolean;
-  /** Null for a server that no run has needed yet, or that is not in the catalog. */
+  /** Null if the server was never started or is unknown. */
   readonly state: string | null;
   readonly last_error: string | null;
 }
 
-/** How a fleet comes to one answer. */
+/** Coordination and members. */
 export interface FleetPlan {
   /** `pipeline`, `peer`, `hierarchical`, `tiered`. */
   readonly mode: string;
@@ -53,7 +53,7 @@ export interface FleetPlan {
   readonly aggregation: string | null;
   readonly members: readonly {
     readonly name: string;
-    /** Null for an agent that is written in the fleet. */
+    /** Null for an inline agent. */
     readonly agent: string | null;
     readonly weight: number;
     readonly manager: boolean;
@@ -71,19 +71,19 @@ export interface FlowRecord {
   readonly name: string;
   readonly description: string | null;
   readonly parameters: readonly ParameterRecord[];
-  /** With those of loops. */
+  /** Including nodes in loops. */
   readonly nodes_count: number;
   readonly timeout_seconds: number;
 }
 
-/** Nodes of a flow or a loop, and what leads from one to the other. */
+/** Graph of a flow or loop. */
 export interface GraphRecord {
   readonly nodes: readonly GraphNode[];
   /** In the order of the file. */
   readonly connections: readonly {
     readonly from: string;
     readonly to: string;
-    /** As written; null for always. */
+    /** Condition as written; null if unconditional. */
     readonly when: string | null;
   }[];
 }
@@ -92,9 +92,9 @@ export interface GraphNode {
   readonly id: string;
   readonly type: string;
   readonly description: string | null;
-  /** The node that goes on where this one fails. */
+  /** Next node after a failure. */
   readonly on_error: string | null;
-  /** Of a loop. */
+  /** Only in loops. */
   readonly inside?: GraphRecord;
 }
 

@@ -1,4 +1,4 @@
-// Makes the JSON of triggers (trigger-shapes.ts). It never has a value of a trigger's configuration, which may be a secret.
+// Creates the records in trigger-shapes.ts. Configuration values are omitted: they may be secrets.
 
 import type { RunResult, TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { TriggerDetails as DetailedTrigger } from '../../../actors/automation/operator/trigger-details.ts';
@@ -55,7 +55,7 @@ export function triggerDetails(
   };
 }
 
-/** Rates of more than one a second are told per second. */
+/** Rates above one per second are given per second. */
 function limitsRecord({ text, buttons, rates, held }: OutboundLimits): LimitsRecord {
   return {
     text,
@@ -83,19 +83,19 @@ function refusedRecord({ refused }: TriggerCounts, view: RecordView): TriggerDet
   return { count, last_at: isoTime(at), reason, text: view.note(text) };
 }
 
-/** Of one that is tried again it is that of the last attempt. */
+/** A retried message has the note of the last attempt. */
 function lastRefusal(
   { id, state, endedAt, note, failures }: Delivery,
   view: RecordView,
 ): TriggerDetails['last_refusal'] {
   const last = failures.at(-1);
-  // What it has been put off for since is no refusal.
+  // A later postponement is not a refusal.
   if (state !== 'dead' && last !== undefined)
     return { id, state, at: isoTime(last.at), note: view.note(last.note) };
   return { id, state, at: isoTime(endedAt ?? last?.at), note: view.note(note ?? last?.note) };
 }
 
-/** As it is written in a file: who answers stands under the word for what it is. */
+/** Returns a command as in the file, with the target under `agent`, `fleet` or `flow`. */
 export function commandRecord({ command, target, description, parameters }: Binding): CommandRecord {
   return { command, [target.kind]: target.name, description, parameters };
 }

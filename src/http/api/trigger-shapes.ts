@@ -1,10 +1,10 @@
-// JSON of triggers, of their connections and circuits: GET /triggers and GET /triggers/:name. Types only, shared by the
-// API, the command line and the inspector's page, which is checked without the types of Node. Times are ISO 8601.
+// JSON of GET /triggers and GET /triggers/:name. Types only: the API, the CLI and the inspector's page share them, and the page
+// compiles without Node types. Times are ISO 8601.
 
 import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
 import type { DeliveryRecord } from './delivery-shapes.ts';
 
-/** State of a trigger, as it changes while the gateway runs. */
+/** Runtime state, also in the inspector's feed. */
 export interface TriggerState {
   readonly name: string;
   readonly type: string;
@@ -17,13 +17,13 @@ export interface TriggerState {
   readonly last_event_at: string | null;
   readonly last_error: string | null;
   readonly next_retry_at: string | null;
-  /** Null for a trigger that uses none. */
+  /** Null if the type has no connection. */
   readonly connection: ConnectionRecord | null;
-  /** Null while the platform answers. */
+  /** Null while the platform responds. */
   readonly circuit: CircuitRecord | null;
 }
 
-/** Connection to a platform, shared by the triggers of an account. */
+/** Connection to a platform; triggers of one account share it. */
 export interface ConnectionRecord {
   readonly platform: string;
   readonly account: string;
@@ -43,7 +43,7 @@ export interface CircuitRecord {
   readonly next_retry_at: string | null;
 }
 
-/** As in a file: the target is under the word for its kind. */
+/** As in the file: `agent`, `fleet` or `flow` names the target. */
 export interface CommandRecord {
   readonly command: string;
   readonly agent?: string;
@@ -109,7 +109,7 @@ export interface LimitsRecord {
 /** POST /triggers/:name/run. */
 export interface RunResponse {
   readonly id: string;
-  /** `accepted` before its end. */
+  /** `accepted` until the run ends. */
   readonly state: DeliveryRecord['state'] | 'accepted';
   readonly answer: string | null;
   readonly note: string | null;

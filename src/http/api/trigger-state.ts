@@ -1,5 +1,5 @@
-// Makes the JSON of the state of a trigger (trigger-shapes.ts), for its record and for the inspector's feed, which is loaded
-// without triggers too: nothing here needs the configuration of triggers.
+// Creates TriggerState (trigger-shapes.ts) for the API and the inspector's feed. The feed is loaded without triggers, too, so
+// this file imports no trigger configuration.
 
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { CircuitStatus } from '../../../actors/events/outbox/circuits.ts';
@@ -8,7 +8,7 @@ import { isoTime } from './iso-time.ts';
 import { fullView, type RecordView } from './record-view.ts';
 import type { CircuitRecord, ConnectionRecord, TriggerState } from './trigger-shapes.ts';
 
-/** Returns how a trigger is at the moment. */
+/** Returns the current state. */
 export function triggerState(status: TriggerStatus, view: RecordView = fullView): TriggerState {
   const { trigger, state, isPaused, counts, lastError, retryAt, connection, circuit } = status;
   return {

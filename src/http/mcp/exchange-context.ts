@@ -28,12 +28,12 @@ export class ExchangeContext {
   principal: Principal = anonymous;
   /** Another node has passed it on, and it goes no further. */
   isFromNode = false;
-  /** The inspector's page has sent it: records are brief (RV1). */
+  /** True for requests from the inspector's page, which get brief records (RV1). */
   isFromInspector = false;
   /** True for MCP addresses; set before anything is answered. */
   isMcp = false;
   #traceparent: string | undefined;
-  /** Sent with every answer: of an allowed origin, and of the inspector. */
+  /** Headers for every response: CORS and the inspector's security headers. */
   extraHeaders: HeaderList = none;
 
   constructor(request: HttpRequest, reply: HttpReply) {

@@ -1,4 +1,4 @@
-// The triggers that have changed, and the figures of what is done about their events, as the inspector shows them.
+// Trigger states and queue figures for the inspector's feed.
 
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { AutomationFigures } from '../../http/api/automation-figures.ts';
@@ -17,7 +17,7 @@ export function changedTriggers(view: RecordView): ChangedRows<TriggerStatus, Tr
   });
 }
 
-/** What stands in every message with numbers. */
+/** Returns the totals for each `numbers` message. */
 export function automationTotals(figures: AutomationFigures): AutomationTotals {
   const works = Object.entries(figures.works()).map(([name, { states: _, ...stats }]) => ({
     name,

@@ -21,7 +21,7 @@ function written(character: string): string {
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
-/** Returns JSON over several lines, and any other text as it is. */
+/** Formats JSON over several lines; other text is unchanged. */
 export function readableJson(text: string): string {
   if (!/^\s*[{[]/.test(text)) return text;
   try {

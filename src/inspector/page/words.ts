@@ -1,6 +1,6 @@
 // Times and numbers as a reader takes them in at a glance.
 
-/** 14:03:07.123, in the reader's own time zone. `at` is in epoch milliseconds, or as the API has it. */
+/** 14:03:07.123 in local time. `at`: epoch milliseconds or ISO 8601. */
 export function clock(at: number | string): string {
   const date = new Date(at);
   const two = (value: number) => String(value).padStart(2, '0');
@@ -17,10 +17,10 @@ export function span(ms: number): string {
   return `${Math.floor(seconds / 86_400)} d`;
 }
 
-/** How long ago a time of the API was. */
+/** Returns the time since `at` (ISO 8601). */
 export const ago = (at: string, now: number): string => span(now - Date.parse(at));
 
-/** How long it is until a time of the API. */
+/** Returns the time until `until` (ISO 8601). */
 export const left = (until: string, now: number): string => span(Date.parse(until) - now);
 
 export function count(value: number): string {

@@ -1,5 +1,5 @@
-// What a page that shows a run of a flow or a fleet draws: the plan that the run began with, and its nodes and members as they change.
-// It receives all rows of the journal, in order, and returns what has changed since the last time.
+// Messages for a page that shows the run of a flow or fleet: the plan once, then each changed node and member. Input: all rows of
+// the journal, in order.
 
 import { definedFleet } from '../../../actors/agents/runs/defined-fleet.ts';
 import { definedGraph } from '../../../actors/agents/runs/defined-graph.ts';
@@ -20,7 +20,7 @@ export class RunPicture {
   readonly #parts: PartsOfRun;
   #plan: RunPlan | undefined;
   #isPlanTold = false;
-  /** Records as they were told last, by their paths. */
+  /** Last sent JSON by path. */
   readonly #told = new Map<string, string>();
 
   constructor(redactor: Redactor) {
@@ -33,7 +33,7 @@ export class RunPicture {
     this.#parts.add(step);
   }
 
-  /** Returns the messages for a page that has all the previous ones. */
+  /** Returns the messages since the last call. */
   changes(isOver: boolean): readonly RunMessage[] {
     if (this.#plan === undefined) return [];
     const plan: readonly RunMessage[] = this.#isPlanTold ? [] : [{ kind: 'plan', data: this.#plan }];

@@ -1,7 +1,6 @@
-// The streams of runs: GET /inspector/runs/ID/feed. The viewer is loaded with the first of them: a gateway without triggers
-// has none of it in memory.
+// Serves GET /inspector/runs/ID/feed. The first stream imports the viewer: a gateway without triggers never loads it.
 //
-// RSM1  at most MAX_VIEWERS pages watch runs at a time: a page that opens streams in a loop must not use up the listener (A8).
+// RSM1  at most MAX_VIEWERS streams are open, so that a page which opens streams in a loop cannot exhaust the listener (A8).
 
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import { OverloadedError } from '../../../actors/base/errors/errors.ts';
@@ -19,13 +18,13 @@ export class RunStreams {
   readonly #automation: RunningAutomation | undefined;
   readonly #viewers = new Set<RunViewer>();
 
-  /** `automation` where there are triggers. */
+  /** `automation` is undefined without triggers. */
   constructor(gateway: Pick<Gateway, 'redactor' | 'life'>, automation: RunningAutomation | undefined) {
     this.#gateway = gateway;
     this.#automation = automation;
   }
 
-  /** Answers a request for the stream of a run. */
+  /** Opens the stream, or responds with the error. */
   async open(context: ExchangeContext, id: string): Promise<void> {
     let leave: (() => void) | undefined;
     let isGone = false;
@@ -37,7 +36,7 @@ export class RunStreams {
       return context.reply.stream(200, context.headers(streamHeaders));
     };
     try {
-      // A stream would hold up the end of the gateway.
+      // An open stream delays the shutdown.
       if (this.#gateway.life.isEnding) context.refuseWhileDraining();
       else if (this.#automation === undefined) context.error(404, NO_AGENTS);
       else leave = await this.watch(this.#automation, id, begin);
@@ -47,7 +46,7 @@ export class RunStreams {
     }
   }
 
-  /** Returns the way to end the stream. Rejects with NotFoundError and OverloadedError, and then `begin` was not called. */
+  /** Returns a function that ends the stream. Rejects with NotFoundError or OverloadedError before it calls `begin`. */
   async watch(automation: RunningAutomation, id: string, begin: () => HttpStream): Promise<() => void> {
     const { runs, store, feed } = automation;
     const { RunViewer } = await import('./run-viewer.ts');

@@ -1,5 +1,4 @@
-// The records of the API in their brief view, as lists on a screen read them: for clients with `?view=brief`, and always for
-// the page of the inspector, whose cookie is good for less than the key.
+// The brief view: for API clients with `?view=brief`, and always for the inspector, whose cookie grants less than the key.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -29,7 +28,7 @@ const APPROVAL = '0a0a0a0a-0000-4000-8000-000000000001';
 const LONG = 'word '.repeat(10_000);
 
 let gateway: GatewayProcess;
-/** Of a delivery whose body and answer have the secret. */
+/** Id of a delivery with the secret in body and answer. */
 let dead = '';
 
 beforeAll(async () => {
@@ -86,7 +85,7 @@ const single = () => [
   `/deliveries/${encodeURIComponent(dead)}`,
 ];
 
-/** Names of the fields of a record, or of each in a list. */
+/** Returns the field names of each record. */
 function fieldsOf(json: object): unknown {
   const [first] = Object.values(json);
   if (Array.isArray(first)) return first.map(fieldsOf);

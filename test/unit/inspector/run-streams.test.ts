@@ -1,4 +1,4 @@
-// How many pages may watch runs, and what those hear that are refused.
+// Limits and refusals of run streams.
 
 import { expect, test, vi } from 'vitest';
 import { RunFeed } from '../../../actors/agents/runs/run-feed.ts';

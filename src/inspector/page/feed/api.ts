@@ -19,7 +19,7 @@ export interface DeadLetter {
   readonly target: string;
 }
 
-/** Where the gateway answers this page as the API would. */
+/** API for this page (IN3). */
 const API = '/inspector/api';
 /** For what the gateway answers at once; a command takes as long as the server does. */
 const DEADLINE_MS = 10_000;
@@ -51,7 +51,7 @@ export function deliveries(asked: Query): Promise<DeliveryList> {
   return brief('deliveries', asked);
 }
 
-/** Rejects with the gateway's words where there is none. */
+/** Rejects with the gateway's message for an unknown id. */
 export function delivery(id: string): Promise<DeliveryDetails> {
   return brief(deliveryPath(id));
 }
@@ -77,7 +77,7 @@ export function runs({ state, whom, limit }: RunsAsked): Promise<RunList> {
   return brief('runs', [...given, ['limit', `${limit}`]]);
 }
 
-/** The run without its steps. Rejects with the gateway's words where it is none. */
+/** Returns the run without steps. Rejects with the gateway's message for an unknown id. */
 export function run(id: string): Promise<RunDetails> {
   return brief(runPath(id), { after: '999999' });
 }
@@ -128,7 +128,7 @@ export async function command(path: string, body?: object): Promise<void> {
 
 type Query = URLSearchParams | Readonly<Record<string, string>> | readonly (readonly [string, string])[];
 
-/** Records of the API in their brief view. */
+/** Requests records in the brief view. */
 function brief<T>(path: string, asked: Query = {}): Promise<T> {
   const query = new URLSearchParams(asked as URLSearchParams);
   query.set('view', 'brief');

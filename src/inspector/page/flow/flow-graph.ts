@@ -107,7 +107,7 @@ export function arrowState(
   const { state, taken } = nodes.get(source) ?? {};
   if (state === 'done') {
     if (index === undefined) return 'untaken';
-    // Its connections lead to different nodes.
+    // No two connections of a node have the same target.
     return taken?.includes(target.slice(target.lastIndexOf('/') + 1)) === true ? 'taken' : 'untaken';
   }
   if (state === 'failed') return index === undefined ? 'taken' : 'untaken';

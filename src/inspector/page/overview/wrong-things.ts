@@ -27,7 +27,7 @@ import { ago, left } from '../words.ts';
 export interface AskedWork {
   readonly runs: RunList;
   readonly failed: RunList;
-  /** That are pending. */
+  /** Pending approvals. */
   readonly approvals: ApprovalList;
   readonly dead: DeliveryList;
 }

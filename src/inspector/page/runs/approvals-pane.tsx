@@ -63,7 +63,7 @@ export function ApprovalsPane({ now, mayAct, go }: ApprovalsPaneProps) {
   );
 }
 
-/** Those that are pending first. */
+/** Returns pending approvals before decided ones. */
 async function newest(limit: number) {
   const [pending, decided] = await Promise.all([pendingApprovals({ limit }), decidedApprovals({ limit })]);
   return {

@@ -101,7 +101,7 @@ export function RunPane({ id, state, go }: RunPaneProps) {
               <pre>{text}</pre>
             </li>
           )}
-          {/* With a journal its last step has it. */}
+          {/* The last step of a journal contains the answer. */}
           {run.steps_count === 0 && run.answer !== null && (
             <li class="step">
               <div class="head">

@@ -1,4 +1,4 @@
-// The records of deliveries: times, and what the brief view strikes out and cuts.
+// Delivery records: times, redaction and cuts.
 
 import { expect, test } from 'vitest';
 import { Redactor } from '../../../../actors/base/errors/redact.ts';

@@ -1,4 +1,4 @@
-// The views of records: how a query names one, and what becomes of texts.
+// Record views: the query parameter and the texts.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
