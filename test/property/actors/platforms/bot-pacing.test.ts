@@ -7,13 +7,7 @@ import { DeliveryError } from '../../../../actors/events/outbox/delivery-error.t
 import { botPacing, limitOf } from '../../../../actors/platforms/botmessenger/pacing.ts';
 import { BotError } from '../../../fixtures/bot-platform/bot-error.ts';
 import { type FloodLimits, FloodMeter } from '../../../fixtures/bot-platform/flood-limits.ts';
-
-interface Way {
-  readonly thereMs: number;
-  readonly backMs: number;
-  /** Later than it was told to come again. */
-  readonly lateMs: number;
-}
+import { OwnTime, type Way, ways } from '../../../fixtures/own-time.ts';
 
 interface Traffic {
   readonly isGroup: boolean;
@@ -21,67 +15,45 @@ interface Traffic {
   readonly startAt: number;
 }
 
-const noWay: Way = { thereMs: 0, backMs: 0, lateMs: 0 };
-
 /** Sends everything, each chat in order; gives how often the platform refused, and when each message was taken. */
 async function sendAll(chats: readonly Traffic[], ways: readonly Way[], limits: FloodLimits) {
-  let now = 0;
+  const time = new OwnTime();
   let steps = 0;
-  const due: { at: number; go: () => void }[] = [];
-  const at = (time: number) => new Promise<void>((go) => due.push({ at: time, go }));
-  const meter = new FloodMeter(() => now);
+  const meter = new FloodMeter(() => time.now);
   meter.limits = limits;
-  const pacing = botPacing(() => now);
+  const pacing = botPacing(() => time.now);
   const taken = chats.map((): number[] => []);
   const ends = chats.map(async ({ isGroup, count, startAt }, chat) => {
     const id = isGroup ? -1 - chat : 1 + chat;
-    await at(startAt);
+    await time.at(startAt);
     while ((taken[chat]?.length ?? 0) < count) {
-      const { thereMs, backMs, lateMs } = ways[steps++ % ways.length] ?? noWay;
+      const { thereMs, backMs, lateMs } = ways[steps++ % ways.length] as Way;
       try {
         const turn = { account: 'a', place: `${id}`, limit: limitOf(`${id}`), isOfPlace: () => true };
         await pacing.run(turn, async () => {
-          await at(now + thereMs);
+          await time.at(time.now + thereMs);
           let refusal: unknown;
           try {
             meter.count(7, { id, isGroup });
-            taken[chat]?.push(now);
+            taken[chat]?.push(time.now);
           } catch (error) {
             refusal = error;
           }
-          await at(now + backMs);
+          await time.at(time.now + backMs);
           if (!(refusal instanceof BotError)) return;
           const seconds = refusal.parameters?.retry_after ?? 0;
           throw new DeliveryError('429', { isTooSoon: true, retryAfterMs: seconds * 1000 });
         });
       } catch (error) {
         if (!(error instanceof DeliveryError)) throw error;
-        await at(now + (error.retryAfterMs ?? 0) + lateMs);
+        await time.at(time.now + (error.retryAfterMs ?? 0) + lateMs);
       }
     }
   });
-  let isOver = false;
-  const all = Promise.all(ends).finally(() => {
-    isOver = true;
-  });
-  while (!isOver) {
-    for (let i = 0; i < 20; i += 1) await Promise.resolve();
-    due.sort((a, b) => a.at - b.at);
-    const next = due.shift();
-    if (next === undefined) break;
-    now = next.at;
-    next.go();
-  }
-  await all;
-  return { refused: meter.refused, taken, endedAt: now };
+  await time.passUntil(ends);
+  return { refused: meter.refused, taken, endedAt: time.now };
 }
 
-const way = fc.record({
-  thereMs: fc.integer({ min: 0, max: 40 }),
-  backMs: fc.integer({ min: 0, max: 300 }),
-  lateMs: fc.integer({ min: 0, max: 50 }),
-});
-const ways = fc.array(way, { minLength: 1, maxLength: 7 });
 const chat = fc.record({
   isGroup: fc.boolean(),
   count: fc.integer({ min: 1, max: 45 }),

@@ -6,13 +6,7 @@ import { expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { messengerPacing } from '../../../../../actors/platforms/businessmessenger/pacing.ts';
 import { RateMeter, vendorLimits } from '../../../../fixtures/business-platform/rate-meter.ts';
-
-interface Way {
-  readonly thereMs: number;
-  readonly backMs: number;
-  /** Later than it was told to come again. */
-  readonly lateMs: number;
-}
+import { OwnTime, type Way, ways } from '../../../../fixtures/own-time.ts';
 
 /** Of the start of a process that sent as much before as the platform takes: so many to the first person. */
 interface Before {
@@ -25,15 +19,13 @@ async function sendAll(
   ways: readonly Way[],
   { toFirst }: Before = { toFirst: 0 },
 ) {
-  let now = 0;
+  const time = new OwnTime();
   let steps = 0;
-  const due: { at: number; go: () => void }[] = [];
-  const at = (time: number) => new Promise<void>((go) => due.push({ at: time, go }));
-  const meter = new RateMeter(() => now);
+  const meter = new RateMeter(() => time.now);
   meter.limits = vendorLimits;
   for (let i = 0; i < toFirst; i += 1) meter.count('100', '0');
-  now = 1_000;
-  const pacing = messengerPacing(() => now);
+  time.now = 1_000;
+  const pacing = messengerPacing(() => time.now);
   const ends = people.map(async (count, person) => {
     let pauseMs = 2_000;
     for (let sent = 0; sent < count; ) {
@@ -41,9 +33,9 @@ async function sendAll(
       const isOfPlace = ({ platformCode }: DeliveryError) => platformCode === 131056;
       try {
         await pacing.run({ account: '100', place: `${person}`, isOfPlace }, async () => {
-          await at(now + thereMs);
+          await time.at(time.now + thereMs);
           const refusal = meter.count('100', `${person}`);
-          await at(now + backMs);
+          await time.at(time.now + backMs);
           if (refusal === undefined) return;
           pauseMs = Math.min(60_000, 2 * pauseMs);
           throw new DeliveryError('', { platformCode: refusal.code, isTooSoon: true, retryAfterMs: pauseMs });
@@ -52,32 +44,14 @@ async function sendAll(
         pauseMs = 2_000;
       } catch (error) {
         if (!(error instanceof DeliveryError)) throw error;
-        await at(now + (error.retryAfterMs ?? 0) + lateMs);
+        await time.at(time.now + (error.retryAfterMs ?? 0) + lateMs);
       }
     }
   });
-  let isOver = false;
-  const all = Promise.all(ends).finally(() => {
-    isOver = true;
-  });
-  while (!isOver) {
-    for (let i = 0; i < 20; i += 1) await Promise.resolve();
-    due.sort((a, b) => a.at - b.at);
-    const next = due.shift();
-    if (next === undefined) break;
-    now = Math.max(now, next.at);
-    next.go();
-  }
-  await all;
-  return { refused: meter.refused, tookMs: now - 1_000 };
+  await time.passUntil(ends);
+  return { refused: meter.refused, tookMs: time.now - 1_000 };
 }
 
-const way = fc.record({
-  thereMs: fc.integer({ min: 0, max: 40 }),
-  backMs: fc.integer({ min: 0, max: 300 }),
-  lateMs: fc.integer({ min: 0, max: 50 }),
-});
-const ways = fc.array(way, { minLength: 1, maxLength: 7 });
 const people = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 30 });
 
 test('it never sends more than the platform takes of a number, or to one person', async () => {

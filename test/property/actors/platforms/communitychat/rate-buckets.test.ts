@@ -7,11 +7,7 @@ import { DeliveryError } from '../../../../../actors/events/outbox/delivery-erro
 import { RateBuckets, type Route } from '../../../../../actors/platforms/communitychat/rate-buckets.ts';
 import { ApiAnswer } from '../../../../../libs/rest/api-answer.ts';
 import { BucketLimits } from '../../../../fixtures/community-platform/bucket-limits.ts';
-
-interface Way {
-  readonly thereMs: number;
-  readonly backMs: number;
-}
+import { OwnTime, type Way, ways } from '../../../../fixtures/own-time.ts';
 
 /** `counts` are requests to each of the places, one after the other there. Gives how many were refused, and how long all of it took. */
 async function sendAll(
@@ -20,23 +16,21 @@ async function sendAll(
   limit: { most: number; ms: number },
   isShared: boolean,
 ) {
-  let now = 0;
+  const time = new OwnTime();
   let steps = 0;
-  const due: { at: number; go: () => void }[] = [];
-  const at = (time: number) => new Promise<void>((go) => due.push({ at: time, go }));
-  const limits = new BucketLimits(() => now);
-  const buckets = new RateBuckets(() => now);
+  const limits = new BucketLimits(() => time.now);
+  const buckets = new RateBuckets(() => time.now);
   for (const kind of ['A', 'B']) {
     limits.limits.set(kind, limit);
     if (isShared) limits.names.set(kind, 'shared');
   }
   let refused = 0;
   const request = async ({ kind, major }: Route, { thereMs, backMs }: Way) => {
-    await at(now + thereMs);
+    await time.at(time.now + thereMs);
     const { headers, retryAfter } = limits.count(kind, major);
     const json = retryAfter === undefined ? {} : { retry_after: retryAfter, global: false };
     if (retryAfter !== undefined) refused += 1;
-    await at(now + backMs);
+    await time.at(time.now + backMs);
     const status = retryAfter === undefined ? 200 : 429;
     return new ApiAnswer(status, new Headers(headers), Buffer.from(JSON.stringify(json)));
   };
@@ -51,28 +45,14 @@ async function sendAll(
       } catch (error) {
         if (!(error instanceof DeliveryError)) throw error;
         expect(error).toMatchObject({ isTooSoon: true, isUnasked: true });
-        await at(now + (error.retryAfterMs ?? 0));
+        await time.at(time.now + (error.retryAfterMs ?? 0));
       }
     }
   });
-  let isOver = false;
-  const all = Promise.all(ends).finally(() => {
-    isOver = true;
-  });
-  while (!isOver) {
-    for (let i = 0; i < 20; i += 1) await Promise.resolve();
-    due.sort((a, b) => a.at - b.at);
-    const next = due.shift();
-    if (next === undefined) break;
-    now = Math.max(now, next.at);
-    next.go();
-  }
-  await all;
-  return { refused, tookMs: now };
+  await time.passUntil(ends);
+  return { refused, tookMs: time.now };
 }
 
-const way = fc.record({ thereMs: fc.integer({ min: 0, max: 40 }), backMs: fc.integer({ min: 0, max: 300 }) });
-const ways = fc.array(way, { minLength: 1, maxLength: 7 });
 const counts = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 8 });
 const limit = fc.record({ most: fc.integer({ min: 1, max: 6 }), ms: fc.integer({ min: 100, max: 5_000 }) });
 
