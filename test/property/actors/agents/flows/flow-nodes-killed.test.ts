@@ -16,6 +16,7 @@ import type { Flow } from '../../../../../config/resources/flows/flow.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 import { KeptRun, ProcessEnded } from '../../../../fixtures/automation/kept-run.ts';
+import { runs } from '../../../../fixtures/property-runs.ts';
 
 /** By its key: how often it came. */
 let requests = new Map<string, number>();
@@ -137,7 +138,7 @@ it('R1 R2 R3 R6 FWR6 what reaches outside is done under one key, asked of people
       expect(sent.length).toBe(2);
       expect(run.sent.flatMap(({ asks = [] }) => asks).length).toBe(1);
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConnectionLostError } from '../../../../../actors/base/errors/errors.ts';
 import type { Call } from '../../../../../actors/mcp/servers/calls/call.ts';
+import { runs } from '../../../../fixtures/property-runs.ts';
 import type { FakeLink, Sent } from '../../../../fixtures/server/fake-link.ts';
 import { type Ear, FakeManaged, FakeOwner, settle } from '../../../../fixtures/server/fake-server.ts';
 
@@ -298,7 +299,7 @@ const kind: fc.Arbitrary<Kind> = fc.record({
 describe('whatever happens to a server and its links', () => {
   test('every call ends once, with its own answer or an error (A1, A2, A8, N1–N4, P1–P3, C2, H1, H2, H3, IF1, SG1, SG2, OS1)', async () => {
     await fc.assert(fc.asyncProperty(kind, fc.array(step, { maxLength: 60 }), live), {
-      numRuns: 400,
+      numRuns: runs(400),
       interruptAfterTimeLimit: 15_000,
     });
   });
@@ -329,7 +330,7 @@ describe('whatever happens to a server and its links', () => {
           }
         },
       ),
-      { numRuns: 100, interruptAfterTimeLimit: 10_000 },
+      { numRuns: runs(100), interruptAfterTimeLimit: 10_000 },
     );
   });
 });

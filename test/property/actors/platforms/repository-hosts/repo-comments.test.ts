@@ -15,6 +15,7 @@ import { makeAdapters } from '../../../../../actors/platforms/adapters.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { repoHostTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { runs } from '../../../../fixtures/property-runs.ts';
 import type { Refusal } from '../../../../fixtures/repositories/fake-repo-api.ts';
 import type { Happening, LocalRepoHost } from '../../../../fixtures/repositories/local-repo-host.ts';
 import { localRepoHosts } from '../../../../fixtures/repositories/local-repo-hosts.ts';
@@ -88,7 +89,7 @@ const doubtWithPause: Troubles = {
   rows: [0],
 };
 
-let runs = 0;
+let count = 0;
 const places = new WorkPlaces({ places: 1_000, bytes: 10_000_000, release: async () => 0 });
 
 beforeEach(() => {
@@ -102,7 +103,7 @@ afterAll(() => places.close());
 /** Until each has ended. */
 async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: Troubles) {
   const { api } = host;
-  const run = `r${runs++}`;
+  const run = `r${count++}`;
   const trigger = {
     ...repoHostTrigger('reviews', host.config(host.access(run))),
     type: host.type,
@@ -206,7 +207,7 @@ describe.each(Object.entries(localRepoHosts))('%s', (_, make) => {
         for (const [i, { at }] of posts.entries())
           expect(at - first).toBeGreaterThanOrEqual(i * host.writeEveryMs - 1);
       }),
-      { numRuns: 60, examples: [[doubtWithPause]] },
+      { numRuns: runs(60), examples: [[doubtWithPause]] },
     );
   });
 });

@@ -4,6 +4,7 @@
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import type { Link } from '../../../../../../actors/mcp/links/link.ts';
+import { runs } from '../../../../../fixtures/property-runs.ts';
 import { request, until } from '../../../../../fixtures/remote/link-recorder.ts';
 import {
   answerJson,
@@ -104,7 +105,7 @@ test.each(links)(
         await server.noConnections();
         await server.close();
       }),
-      { numRuns: 25, seed: 20_260_728 },
+      { numRuns: runs(25), seed: 20_260_728 },
     );
   },
 );
@@ -183,7 +184,7 @@ test.each(links)(
           await server.close();
         },
       ),
-      { numRuns: 40, seed: 4_711 },
+      { numRuns: runs(40), seed: 4_711 },
     );
   },
 );
@@ -221,6 +222,6 @@ test('a server of the older transport that dies at any step ends the link or the
       if (!wasOpened) await until('every call refused', () => seen.undelivered.length === 18);
       expect(link.queuedBytes).toBe(0);
     }),
-    { numRuns: 40, seed: 815 },
+    { numRuns: runs(40), seed: 815 },
   );
 });
