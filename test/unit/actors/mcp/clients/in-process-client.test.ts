@@ -29,7 +29,13 @@ beforeAll(async () => {
   const odd = { 'tools/list': '{"tools":[null,5,{},{"name":7},{"name":"a","inputSchema":null}]}' };
   await writeFile(join(folder, 'odd.json'), JSON.stringify(odd));
   await writeFile(join(folder, 'catalog.yaml'), JSON.stringify({ servers }));
-  const settings = { listen_addr: '127.0.0.1:0', catalog_path: './catalog.yaml', state_dir: './state' };
+  const settings = {
+    listen_addr: '127.0.0.1:0',
+    catalog_path: './catalog.yaml',
+    state_dir: './state',
+    // One of the servers never lists.
+    list_timeout_seconds: 8,
+  };
   await writeFile(join(folder, 'gateway.yaml'), JSON.stringify(settings));
   const loaded = await loadConfig(join(folder, 'gateway.yaml'), {});
   gateway = new Gateway({ ...loaded, state: 'none', log: silentLog, version: '0', environment: {} });
