@@ -1,10 +1,11 @@
-// The conformance suite of the store on the embedded engine: with a clock that is turned, and in its worker with the real
-// one.
+// The conformance suite of the store on the embedded engine: with a clock that is turned, and in `npm run test:long` in its worker
+// with the real one.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
+import { isShort } from '../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { describeStore } from '../../../fixtures/store/store-conformance.ts';
 import { describeRuns } from '../../../fixtures/store/store-runs-conformance.ts';
@@ -39,6 +40,7 @@ for (const describeIt of [describeStore, describeWaits, describeRuns]) {
       { isSingleNode: true },
     );
 
+  if (isShort) continue;
   describeIt(
     'the store in its worker',
     async (limits) => {
