@@ -1,4 +1,4 @@
-// The plain endpoints of the built program, on both HTTP fillings: payloads, states, errors, and what each answer
+// The plain endpoints of the built program: payloads, states, errors, and what each answer
 // carries (request id, trace, CORS), as the contract and architecture.md section 5 have them.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import {
   post,
   rpc,
 } from '../../fixtures/clients/api-client.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { answerJson, LocalServer, result } from '../../fixtures/remote/local-server.ts';
 
@@ -64,7 +64,7 @@ const asleep = {
   pids: [],
 };
 
-describe.each(fillings)('the endpoints on %s', (http) => {
+describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
 
@@ -353,7 +353,7 @@ describe.each(fillings)('the endpoints on %s', (http) => {
   });
 });
 
-describe.each(fillings)('request ids, traces and logs on %s', (http) => {
+describe.each(fillingsInTurn)('request ids, traces and logs on %s', (http) => {
   let gateway: GatewayProcess;
   let remote: LocalServer;
   const upstream: (string | undefined)[] = [];
