@@ -20,7 +20,6 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/registry-commands',
     'cli/cli',
     'cli/first-hour',
-    'cli/grammar',
     'cli/operator-commands',
     'cli/trigger-commands',
     'cli/top',

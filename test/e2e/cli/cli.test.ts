@@ -1,7 +1,8 @@
 // The command line of the built program: what it prints, and the code it exits with.
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { isLoopback } from '../../../config/gateway-file/listen-addr.ts';
 import {
@@ -11,6 +12,8 @@ import {
 } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 
+const root = resolve(import.meta.dirname, '../../..');
+const SECRET = 'hunter2-4711';
 const good = {
   servers: { one: { command: 'node' }, far: { url: 'http://127.0.0.1:9/mcp', enabled: false } },
 };
@@ -52,11 +55,18 @@ describe('the command line', () => {
     ['no address after --listen', ['--config', 'x.yaml', '--listen', 'localhost']],
     ['an unknown option', ['--config', 'x.yaml', '--verbose']],
     ['a stray argument', ['--config', 'x.yaml', 'more']],
+    ['an option before the command', ['--config', 'gateway.yaml', 'servers']],
+    ['an address that is none', ['--listen', SECRET]],
+    ['a variable that is none', ['stdio', '--api-key-variable', SECRET, '--url', 'http://127.0.0.1:9/mcp']],
+    ['a configuration and an address', ['stdio', '--config', 'x.yaml', '--url', 'http://127.0.0.1:9/mcp']],
+    ['a configuration and a header', ['stdio', '--config', 'x.yaml', '--header', 'A: b']],
+    ['a catalog and a profile', ['stdio', '--catalog', 'c.yaml', '--profile', 'work']],
   ])('%s is exit code 2, with the way to the help', async (_, args) => {
     const { code, stdout, stderr } = await runMain(args, { cwd: temporaryFolder() });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^error: /);
     expect(stderr).toContain('--help');
+    expect(stderr).not.toContain(SECRET);
     if (args.length === 0) for (const way of ['init', 'import', '--catalog']) expect(stderr).toContain(way);
   });
 
@@ -240,3 +250,46 @@ describe('the loud warning about an open address', () => {
     '',
   ])('is for %s', (host) => expect(isLoopback(host)).toBe(false));
 });
+
+describe('the code of a command', () => {
+  test.each([
+    [['--help'], [], [/cli\/commands\//, /cli\/catalog\//]],
+    [['--version'], [], [/cli\/commands\//, /cli\/catalog\//]],
+    [
+      ['servers', '--help'],
+      [/commands\/server-commands/],
+      [/cli\/catalog\/add-server/, /cli\/mcp\//, /cli\/registry\//],
+    ],
+    [
+      ['servers', 'add', '--help'],
+      [/cli\/catalog\/add-server/],
+      [/cli\/registry\//, /commands\/server-commands/],
+    ],
+    [['tools', 'servers'], [], [/cli\/mcp\//]],
+  ])('of %s alone is loaded', async (words, present, absent) => {
+    const folder = temporaryFolder();
+    await runMain(words, { env: { NODE_V8_COVERAGE: folder, NODE_OPTIONS: '' } });
+    const sources = sourcesIn(folder);
+    expect(sources).toContain('src/main.ts');
+    for (const pattern of present) expect(sources).toContainEqual(expect.stringMatching(pattern));
+    for (const pattern of absent) expect(sources.filter((source) => pattern.test(source))).toEqual([]);
+  });
+});
+
+/** Returns the sources of the scripts that the engine listed. */
+function sourcesIn(folder: string): string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const { result } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as {
+      readonly result: readonly { readonly url: string }[];
+    };
+    return result.flatMap(({ url }) => (url.startsWith('file:') ? sourcesOf(fileURLToPath(url)) : []));
+  });
+}
+
+function sourcesOf(script: string): string[] {
+  if (!existsSync(`${script}.map`)) return [];
+  const { sources } = JSON.parse(readFileSync(`${script}.map`, 'utf8')) as {
+    readonly sources: readonly string[];
+  };
+  return sources.map((source) => resolve(dirname(script), source).slice(root.length + 1));
+}

@@ -234,15 +234,6 @@ describe('a gateway with a key', () => {
     expect([wrong.code, wrong.stderr]).toEqual([1, `${url} refuses the key from GATEWAY_API_KEY\n`]);
   });
 
-  test('a key as an argument is refused and not repeated', async () => {
-    for (const more of [['--api-key', key], [`--api-key=${key}`]]) {
-      const { code, stdout, stderr } = await at(['servers', 'show', ...more]);
-      expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toContain('--api-key-file FILE');
-      expect(stderr).not.toContain(key);
-    }
-  });
-
   test('a file that has no key, or is not there, is wrong usage', async () => {
     const empty = join(guarded.folder, 'empty');
     writeFileSync(empty, '\n');
@@ -281,16 +272,6 @@ describe('the address', () => {
       expect(stderr).toMatch(/^error: /);
     }
   });
-
-  test.each(['127.0.0.1:8080', 'ftp://127.0.0.1/', 'http://', 'http://user:pass@127.0.0.1:1/'])(
-    '%s is wrong usage',
-    async (url) => {
-      const { code, stdout, stderr } = await runMain(['servers', '--url', url], { env: bare });
-      expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toMatch(/^error: --url /);
-      expect(stderr).not.toContain('pass@');
-    },
-  );
 
   test.each([
     ['/mcp', ['servers']],
@@ -361,44 +342,6 @@ describe('the address', () => {
       stderr: `${secure} speaks no TLS; the gateway itself listens at http://\n`,
     });
     page.close();
-  });
-});
-
-describe('the command line of the commands', () => {
-  test.each(['servers', 'reload', 'stats', 'top', 'machines'])(
-    '%s is in the help, and has a --help of its own',
-    async (name) => {
-      const all = await runMain(['--help']);
-      expect(all.stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
-      const own = await runMain([name, '--help']);
-      expect([own.code, own.stderr]).toEqual([0, '']);
-      expect(own.stdout).toMatch(new RegExp(`^Usage: node \\S*main\\.js ${name} `));
-      expect(own.stdout).toContain('Exit codes');
-      expect(own.stdout).not.toContain('--api-key ');
-    },
-  );
-
-  test.each([
-    ['an unknown command', ['severs']],
-    ['a command without its id', ['servers', 'start']],
-    ['one id too many', ['servers', 'stop', 'a', 'b']],
-    ['an unknown option', ['servers', '--jsno']],
-    ['an option of another command', ['stats', '--once']],
-    ['a timeout that is no number', ['servers', '--timeout', 'soon']],
-    ['an interval of nothing', ['top', '--interval', '0']],
-    ['an order that does not exist', ['top', '--sort', 'colour']],
-    ['both addresses', ['servers', '--url', 'http://127.0.0.1:9', '--config', 'gateway.yaml']],
-    ['an unknown machine', ['machines', 'show', 'toaster']],
-  ])('%s is exit code 2', async (_, args) => {
-    const { code, stdout, stderr } = await runMain(args, { env: bare });
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^error: /);
-  });
-
-  test('an unknown command is not repeated, but its neighbour is named', async () => {
-    const { stderr } = await runMain(['severs']);
-    expect(stderr).toContain('Did you mean servers?');
-    expect((await runMain(['a-secret-word'])).stderr).not.toContain('secret');
   });
 });
 
