@@ -1,5 +1,5 @@
-// Failures between the repository-host tool server and its host: refusals, redirects, broken connections, endless and
-// malformed answers. The output of the server never contains the token.
+// Failures between the repository-host tool server and its host, as far as they need the whole program; the others are in
+// test/unit/tool-servers/repository-host/repository-host-asking.test.ts. The output of the server never contains the token.
 
 import { spawnSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
@@ -15,85 +15,23 @@ const issue = { ...where, issue_number: 1 };
 const AT = '/repos/{owner}/{repo}';
 
 let host: ReplayHost;
-/** A host that no request may reach. */
-let stranger: ReplayHost;
 let ada: HostClient;
-/** Started with an answer timeout of two seconds. */
-let hasty: HostClient;
 let nobody: HostClient;
 
 beforeAll(async () => {
-  [host, stranger] = await Promise.all([ReplayHost.start({ speed: 50 }), ReplayHost.start()]);
-  [ada, hasty, nobody] = await Promise.all([
-    HostClient.start({ host, token: TOKEN }),
-    HostClient.start({ host, token: TOKEN, args: ['--timeout-seconds', '2'] }),
-    HostClient.start({ host }),
-  ]);
+  host = await ReplayHost.start({ speed: 50 });
+  [ada, nobody] = await Promise.all([HostClient.start({ host, token: TOKEN }), HostClient.start({ host })]);
 });
 
 afterAll(async () => {
-  for (const { faults, stderr } of [ada, hasty, nobody]) expect([faults, stderr]).toEqual([[], '']);
-  await Promise.all([ada.close(), hasty.close(), nobody.close()]);
-  await Promise.all([host.stop(), stranger.stop()]);
+  for (const { faults, stderr } of [ada, nobody]) expect([faults, stderr]).toEqual([[], '']);
+  await Promise.all([ada.close(), nobody.close()]);
+  await host.stop();
 });
 
 beforeEach(() => host.forget());
 
 describe('a refusal', () => {
-  const said = { message: 'No such luck', documentation_url: 'https://docs.host.test/rest' };
-
-  test.each([
-    [400, /400 \(No such luck\)/],
-    [401, /401 .*token is not valid.*REPOHOST_PERSONAL_ACCESS_TOKEN/],
-    [403, /403 .*token may not do this/],
-    [404, /404 .*token may not see it/],
-    [409, /409 .*conflict/],
-    [410, /410 .*deleted, or this feature is switched off/],
-    [422, /422 .*Correct them/],
-    [451, /451 .*legal/],
-  ])(
-    'of kind %i is told with what the host said and what to do, and asked for once',
-    async (status, told) => {
-      host.failNext({ status, body: said });
-      const text = await ada.refusal('get_issue', issue);
-      expect(text).toMatch(told);
-      expect(text).toContain('No such luck');
-      expect(host.requests).toHaveLength(1);
-    },
-  );
-
-  test('says which permissions are missing, where the host does', async () => {
-    const headers = { 'x-accepted-github-permissions': 'issues=write' };
-    host.failNext({ status: 403, headers, body: { message: 'Resource not accessible', status: '403' } });
-    expect(await ada.refusal('add_issue_comment', { ...issue, body: 'x' })).toContain('issues=write');
-    const scopes = { 'x-accepted-oauth-scopes': 'repo', 'x-oauth-scopes': 'read:org' };
-    host.failNext({ status: 404, headers: scopes, body: { message: 'Not Found', status: '404' } });
-    expect(await ada.refusal('add_issue_comment', { ...issue, body: 'x' })).toMatch(/404/);
-  });
-
-  test('lists what is wrong, however the host lists it', async () => {
-    const errors = [
-      { resource: 'Issue', field: 'title', code: 'missing_field' },
-      { resource: 'Issue', code: 'custom', message: 'title is too long' },
-      'Only a sentence',
-    ];
-    host.failNext({ status: 422, body: { message: 'Validation Failed', errors } });
-    const text = await ada.refusal('create_issue', { ...where, title: 'T' });
-    expect(text).toMatch(/Validation Failed.*title.*missing_field.*title is too long.*Only a sentence/);
-  });
-
-  test('with a body that is no JSON, or a very long one, is still told in short', async () => {
-    host.failNext({ status: 403, headers: { 'content-type': 'text/html' }, body: '<html>'.repeat(10_000) });
-    expect((await ada.refusal('get_issue', issue)).length).toBeLessThan(2000);
-    host.failNext({
-      status: 422,
-      body: { message: 'long '.repeat(100_000), errors: [[], null, 7, { a: {} }] },
-    });
-    expect((await ada.refusal('get_issue', issue)).length).toBeLessThan(2000);
-    host.failNext({ status: 404, body: '{"message": {"a": 1}, "errors": "x"}' });
-    expect(await ada.refusal('get_issue', issue)).toMatch(/404/);
-  });
-
   test('of a token for reading is no limit: it is not tried again', async () => {
     const reader = await HostClient.start({
       host,
@@ -123,53 +61,6 @@ describe('a refusal', () => {
 });
 
 describe('a fault of the host', () => {
-  test.each([500, 502, 503])('%i is asked again when nothing was to be changed', async (status) => {
-    host.failNext({ status, headers: { 'content-type': 'text/html' }, body: '<h1>Unicorn</h1>' });
-    expect(await ada.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
-    expect(host.requests.map((request) => request.status)).toEqual([status, 200]);
-  });
-
-  test('that stays is told, after a few attempts', async () => {
-    host.failNext({ status: 502, body: '<h1>Unicorn</h1>', times: 50 });
-    expect(await ada.refusal('get_issue', issue)).toMatch(/502.*later/);
-    expect(host.requests.length).toBeGreaterThan(1);
-    expect(host.requests.length).toBeLessThan(6);
-  });
-
-  test('is never a reason to write twice: the caller is told that it is not known', async () => {
-    host.failNext({ when: /^POST/, isCut: true });
-    expect(await ada.refusal('create_issue', { ...where, title: 'Maybe' })).toMatch(/not known whether/);
-    expect(host.asked(/^POST/)).toHaveLength(1);
-    host.failNext({ when: /^POST/, status: 502, body: 'Bad gateway' });
-    expect(await ada.refusal('create_issue', { ...where, title: 'Maybe' })).toMatch(/not known whether/);
-    expect(host.asked(/^POST/)).toHaveLength(2);
-  });
-
-  test('such as a connection that breaks is got over when reading', async () => {
-    host.failNext({ isCut: true, times: 2 });
-    expect(await ada.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
-    expect(host.requests).toHaveLength(3);
-    host.failNext({ isCut: true, times: 50 });
-    const text = await ada.refusal('get_issue', issue);
-    expect(text).toMatch(/could not be reached/);
-    expect(text).not.toMatch(/at .*\.js|node:internal/);
-  });
-
-  test('such as no answer at all, or one that drips, ends after the time that was set', async () => {
-    host.failNext({ isHanging: true, when: /^POST/ });
-    host.failNext({ unending: 'trickle', when: /^GET/ });
-    const began = performance.now();
-    const [write, read] = await Promise.all([
-      hasty.refusal('create_issue', { ...where, title: 'Hangs' }),
-      hasty.refusal('get_issue', issue),
-    ]);
-    expect(write).toMatch(/did not answer within 2 s.*not known whether/);
-    expect(read).toMatch(/did not answer within 2 s.*later/);
-    expect(performance.now() - began).toBeGreaterThan(1900);
-    expect(performance.now() - began).toBeLessThan(20_000);
-    expect(host.asked(/^POST/)).toHaveLength(1);
-  });
-
   test('can be left by cancelling', async () => {
     host.failNext({ isHanging: true });
     const cancel = new AbortController();
@@ -183,32 +74,6 @@ describe('a fault of the host', () => {
 });
 
 describe('an answer', () => {
-  test.each<[string, unknown]>([
-    ['half of a JSON', '{"number": 1, "title"'],
-    ['another JSON', '[1, 2, 3]'],
-    ['null', 'null'],
-    ['a page for people', '<html><body>Welcome</body></html>'],
-    ['nothing', ''],
-    ['numbers for texts', { number: 'one', title: 7, state: null }],
-  ])('that is %s is an error of the host, told as one', async (_, body) => {
-    for (const times of [1, 1]) {
-      host.failNext({ status: 200, body, times });
-      const text = await ada.refusal('get_issue', issue);
-      expect(text).toMatch(/not what its API promises/);
-      expect(text.length).toBeLessThan(400);
-    }
-    host.failNext({ status: 200, body });
-    expect(await ada.refusal('list_issues', where)).toMatch(/not what its API promises/);
-  });
-
-  test('without an end is not read to its end', async () => {
-    host.failNext({ unending: 'flood', times: 50 });
-    expect(await ada.refusal('get_issue', issue)).toMatch(/larger than \d+ MiB/);
-    expect(host.requests).toHaveLength(1);
-    host.forget();
-    expect(await ada.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
-  });
-
   test('that is small only because it is packed is measured unpacked', async () => {
     const headers = { 'content-encoding': 'gzip' };
     host.failNext({ status: 200, headers, body: gzipSync(Buffer.alloc(40 * 1024 * 1024, ' ')) });
@@ -232,85 +97,7 @@ describe('an answer', () => {
   });
 });
 
-describe('a redirect', () => {
-  test('of a renamed repository is followed, for reading and for writing', async () => {
-    const moved = (status: number, when: RegExp, rest: string) =>
-      host.failNext({ status, when, headers: { location: `${host.url}/repositories/1296269/${rest}` } });
-    moved(301, /^GET/, 'issues/1');
-    expect(await ada.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
-    moved(307, /^POST/, 'issues');
-    await ada.give('create_issue', { ...where, title: 'Sent on', body: 'With its body.' });
-    expect(host.requests.map(({ method, url, status }) => [method, url, status])).toEqual([
-      ['GET', '/repos/ada/tools/issues/1', 301],
-      ['GET', '/repositories/1296269/issues/1', 200],
-      ['POST', '/repos/ada/tools/issues', 307],
-      ['POST', '/repositories/1296269/issues', 201],
-    ]);
-    expect(host.requests.at(-1)?.body).toEqual({ title: 'Sent on', body: 'With its body.' });
-    for (const { headers } of host.requests) expect(headers.authorization).toContain(TOKEN);
-  });
-
-  test.each([
-    [301, /nothing was written/],
-    [302, /nothing was written/],
-    [303, /took this \(303\).*look before you call again/],
-  ] as const)('with %i never turns a write into something else', async (status, told) => {
-    host.failNext({ status, when: /^POST/, headers: { location: `${host.url}/repos/ada/tools/issues` } });
-    const text = await ada.refusal('create_issue', { ...where, title: 'Turned' });
-    expect(text).toMatch(told);
-    expect(host.requests).toHaveLength(1);
-  });
-
-  test('to another host, port or scheme is not followed, and nothing of the token gets there', async () => {
-    const { port } = new URL(host.url);
-    for (const location of [
-      `${stranger.url}/repos/ada/tools/issues/1`,
-      `http://localhost:${port}/repos/ada/tools/issues/1`,
-      'file:///etc/passwd',
-      `//127.0.0.1:${new URL(stranger.url).port}/repos/ada/tools/issues/1`,
-      `http://user:word@127.0.0.1:${port}/repos/ada/tools/issues/1`,
-    ]) {
-      host.failNext({ status: 302, headers: { location } });
-      const text = await ada.refusal('get_issue', issue);
-      expect(text, location).toMatch(/another host/);
-      expect(text).not.toContain(stranger.url);
-    }
-    for (const status of [307, 308]) {
-      host.failNext({
-        status,
-        when: /^POST/,
-        headers: { location: `${stranger.url}/repos/ada/tools/issues` },
-      });
-      expect(await ada.refusal('create_issue', { ...where, title: 'T' })).toMatch(/another host/);
-    }
-    expect(stranger.requests).toEqual([]);
-  });
-
-  test('in a circle, or to nowhere, ends', async () => {
-    host.failNext({ status: 302, times: 50, headers: { location: `${host.url}/repos/ada/tools/issues/1` } });
-    expect(await ada.refusal('get_issue', issue)).toMatch(/circles/);
-    expect(host.requests.length).toBeLessThan(8);
-    host.forget();
-    host.failNext({ status: 302, headers: { location: 'http://' } });
-    expect(await ada.refusal('get_issue', issue)).toMatch(/302/);
-  });
-});
-
 describe('the token', () => {
-  test('is in the header of every request, beside the version of the API and a name', async () => {
-    await ada.give('get_issue', issue);
-    await ada.give('search_users', { query: 'ada' });
-    expect(host.requests).toHaveLength(2);
-    for (const { headers, url, text } of host.requests) {
-      expect(headers.authorization).toMatch(/^(token|Bearer) \S+$/);
-      expect(headers).toMatchObject({
-        'x-github-api-version': '2022-11-28',
-        'user-agent': expect.stringMatching(/repository-host/),
-      });
-      expect(url + text).not.toContain(TOKEN);
-    }
-  });
-
   test('does not come out again, wherever the host repeats it', async () => {
     const echo = `you sent ${TOKEN}, did you not`;
     const bodies: object[] = [

@@ -1,12 +1,12 @@
-// Rate limits of the repository host: the server waits up to the permitted time and reports progress, refuses longer waits
-// immediately, spaces searches to stay below the limit, and stops waiting when the client cancels. Server and host share a
-// clock that runs twenty times as fast as real time.
+// Rate limits of the repository host in the whole program: a wait reports progress, follows the clock of the host, keeps no other
+// request and no exit waiting, and ends when the client cancels. Server and host share a clock that runs twenty times as fast as
+// real time. The pace itself is in test/unit/tool-servers/repository-host.
 
 import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/clients/mcp-client.ts';
 import { secondaryLimit } from '../../fixtures/rest-host/fault.ts';
-import { HostClient, textOf } from '../../fixtures/rest-host/host-client.ts';
+import { HostClient } from '../../fixtures/rest-host/host-client.ts';
 import { type Recorded, ReplayHost } from '../../fixtures/rest-host/replay-host.ts';
 
 const SPEED = 20;
@@ -15,23 +15,15 @@ const where = { owner: 'ada', repo: 'tools' };
 
 let host: ReplayHost;
 let ada: HostClient;
-/** Waits for five seconds at most. */
-let hasty: HostClient;
-/** Waits as long as it takes. */
-let patient: HostClient;
 
 beforeAll(async () => {
   host = await ReplayHost.start({ speed: SPEED });
-  [ada, hasty, patient] = await Promise.all([
-    HostClient.start({ host, token: 'token-of-ada-7Qm2' }),
-    HostClient.start({ host, token: 'token-of-bob-7Qm2', args: ['--max-wait-seconds', '5'] }),
-    HostClient.start({ host, token: 'token-of-eve-7Qm2', args: ['--max-wait-seconds', '600'] }),
-  ]);
+  ada = await HostClient.start({ host, token: 'token-of-ada-7Qm2' });
 });
 
 afterAll(async () => {
-  for (const { faults, stderr } of [ada, hasty, patient]) expect([faults, stderr]).toEqual([[], '']);
-  await Promise.all([ada, hasty, patient].map((client) => client.close()));
+  expect([ada.faults, ada.stderr]).toEqual([[], '']);
+  await ada.close();
   await host.stop();
 });
 
@@ -60,101 +52,14 @@ describe('the primary limit', () => {
     expect(told.length).toBeGreaterThan(1);
     expect(told[0]).toMatch(/^Waiting \d+ s for the host's API limit/);
   });
-
-  test('is learnt from the last answer, so that the next question is not even refused', async () => {
-    const opensAtMs = host.clock.nowMs() + 45 * SECOND_MS;
-    host.limits.use('token-of-ada-7Qm2', 'core', 1, 45 * SECOND_MS);
-    await ada.give('list_commits', where);
-    await ada.give('list_commits', where);
-    expect(statuses()).toEqual([200, 200]);
-    expect(host.requests[1]?.atMs).toBeGreaterThanOrEqual(opensAtMs);
-  });
-
-  test('further away than a call may wait is an error at once, with the moment it ends', async () => {
-    const kim = await HostClient.start({
-      host,
-      token: 'token-of-kim-7Qm2',
-      args: ['--max-wait-seconds', '5'],
-    });
-    host.limits.use('token-of-kim-7Qm2', 'core', 0, 1800 * SECOND_MS);
-    const asked = host.clock.nowMs();
-    const told = await kim.refusal('list_commits', where);
-    expect(host.clock.nowMs() - asked).toBeLessThan(300 * SECOND_MS);
-    const until = Date.parse(/until (\S+Z)/.exec(told)?.[1] ?? '');
-    expect(Math.abs(until - (asked + 1800 * SECOND_MS))).toBeLessThan(120 * SECOND_MS);
-    expect(told).toMatch(/waits 5 s at most/);
-    expect(statuses()).toEqual([403]);
-    // What is known needs no second question.
-    await kim.refusal('create_issue', { ...where, title: 'T' });
-    expect(host.requests).toHaveLength(1);
-    // Searches count apart.
-    await kim.give('search_users', { query: 'ada' });
-    await kim.close();
-  });
-});
-
-describe('the secondary limit', () => {
-  test.each([403, 429] as const)(
-    'refused with %i and a time, a read is sent again after it',
-    async (status) => {
-      host.failNext(secondaryLimit(status, 7));
-      await patient.give('list_commits', where);
-      expect(statuses()).toEqual([status, 200]);
-      expect(offsets(host.requests)[1]).toBeGreaterThanOrEqual(7);
-    },
-  );
-
-  test('a write that was refused is done once, after the pause', async () => {
-    host.failNext(secondaryLimit(429, 5));
-    await patient.give('create_issue', { ...where, title: 'Once' });
-    expect(statuses()).toEqual([429, 201]);
-    expect(offsets(host.requests)[1]).toBeGreaterThanOrEqual(5);
-  });
-
-  test('concerns all that is asked, whatever it is about', async () => {
-    host.failNext({ ...secondaryLimit(403, 10), when: /commits/ });
-    let isWaiting = false;
-    const first = patient.call('list_commits', where, { onprogress: () => (isWaiting = true) });
-    await eventually('the wait', () => isWaiting);
-    await Promise.all([
-      first,
-      patient.give('search_users', { query: 'ada' }),
-      patient.give('list_issues', where),
-    ]);
-    const [, ...later] = offsets(host.requests);
-    expect(later).toHaveLength(3);
-    for (const seconds of later) expect(seconds).toBeGreaterThanOrEqual(10);
-  });
-
-  test('again and again refused ends in an error', async () => {
-    host.failNext({ ...secondaryLimit(429, 1), times: 50 });
-    expect(await patient.refusal('list_commits', where)).toMatch(/too many requests/);
-    expect(host.requests.length).toBeLessThan(10);
-  });
-
-  test('a pause longer than the bound is an error at once', async () => {
-    host.failNext(secondaryLimit(403, 90));
-    expect(await hasty.refusal('list_issues', where)).toMatch(/asked for a pause until .*Z, in \d\d s/);
-    expect(host.requests).toHaveLength(1);
-  });
 });
 
 describe.concurrent('a minute', () => {
   /** A host of its own with a client that has time, since the others must not be in its way. */
-  async function apart(
-    work: (own: ReplayHost, client: HostClient) => Promise<void>,
-    { maxWaitSeconds = 600, hasToken = true } = {},
-  ): Promise<void> {
+  async function apart(work: (own: ReplayHost, client: HostClient) => Promise<void>): Promise<void> {
     const own = await ReplayHost.start({ speed: SPEED });
-    // A second is 50 ms here. What a slow machine adds on the way must not count: the first request may come two seconds of
-    // ours late, and the one that had to wait for its minute is still outside of this window, as it must be.
-    for (const kind of ['search', 'code_search'] as const) own.limits.kinds[kind].windowMs = 15 * SECOND_MS;
-    const args = ['--max-wait-seconds', String(maxWaitSeconds)];
-    const client = await HostClient.start({
-      host: own,
-      args,
-      ...(hasToken && { token: 'token-of-max-7Qm2' }),
-    });
+    const args = ['--max-wait-seconds', '600'];
+    const client = await HostClient.start({ host: own, args, token: 'token-of-max-7Qm2' });
     await work(own, client);
     expect([client.faults, client.stderr]).toEqual([[], '']);
     await client.close();
@@ -168,34 +73,6 @@ describe.concurrent('a minute', () => {
       expect(own.requests.map(({ status }) => status)).toEqual([403, 200]);
       expect(offsets(own.requests)[1]).toBeGreaterThanOrEqual(59);
     }));
-
-  test('has thirty searches of all kinds, and the next one waits: the host refuses none', () =>
-    apart(async (own, client) => {
-      const kinds = ['search_users', 'search_repositories', 'search_issues'];
-      const held = new Set<number>();
-      const found = await Promise.all(
-        Array.from({ length: 31 }, (_, index) =>
-          client.call(kinds[index % 3] ?? '', { query: 'ada' }, { onprogress: () => held.add(index) }),
-        ),
-      );
-      expect(found.map(({ isError }) => isError)).not.toContain(true);
-      expect(own.requests.map(({ status }) => status)).toEqual(Array.from({ length: 31 }, () => 200));
-      expect(offsets(own.requests)[30]).toBeGreaterThanOrEqual(20);
-      // The first thirty were not held back.
-      expect(held.size).toBeLessThanOrEqual(1);
-    }));
-
-  test('has ten searches for who has no token', () =>
-    apart(
-      async (own, client) => {
-        const found = await Promise.all(
-          Array.from({ length: 11 }, () => client.call('search_users', { query: 'ada' })),
-        );
-        expect(found.map(({ isError }) => isError)).not.toContain(true);
-        expect(own.requests.map(({ status }) => status)).toEqual(Array.from({ length: 11 }, () => 200));
-      },
-      { hasToken: false },
-    ));
 
   test('is counted by the clock of the host, wherever ours stands', () =>
     apart(async (own, client) => {
@@ -225,17 +102,6 @@ describe.concurrent('a minute', () => {
       expect(offsets(own.requests)[1]).toBeGreaterThanOrEqual(7);
     }));
 
-  test('has ten searches for code', () =>
-    apart(async (own, client) => {
-      const query = '1 repo:ada/tools';
-      const found = await Promise.all(
-        Array.from({ length: 11 }, () => client.call('search_code', { query })),
-      );
-      expect(found.map(({ isError }) => isError)).not.toContain(true);
-      expect(own.requests.map(({ status }) => status)).toEqual(Array.from({ length: 11 }, () => 200));
-      expect(offsets(own.requests)[10]).toBeGreaterThanOrEqual(20);
-    }));
-
   test('of waiting searches leaves the rest of the API open', () =>
     apart(async (own, client) => {
       own.limits.use('token-of-max-7Qm2', 'search', 0, 500 * SECOND_MS);
@@ -253,22 +119,6 @@ describe.concurrent('a minute', () => {
       cancel.abort();
       await Promise.allSettled(searches);
     }));
-
-  test('is too long for who has only seconds: a search over the limit is not even sent', () =>
-    apart(
-      async (own, client) => {
-        const answers = await Promise.all(
-          Array.from({ length: 60 }, () => client.call('search_users', { query: 'ada' })),
-        );
-        const refused = answers.filter(({ isError }) => isError);
-        for (const each of refused) expect(textOf(each)).toMatch(/search limit is used up until/);
-        expect(refused.length).toBeGreaterThan(0);
-        expect(own.requests.map(({ status }) => status)).toEqual(
-          Array.from({ length: 60 - refused.length }, () => 200),
-        );
-      },
-      { maxWaitSeconds: 5 },
-    ));
 });
 
 describe('a wait', () => {

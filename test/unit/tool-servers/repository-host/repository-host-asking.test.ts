@@ -135,6 +135,18 @@ describe('a request that reads', () => {
     }
   });
 
+  test('is asked no more than a few times of a host whose fault stays', async () => {
+    for (const [fault, said] of [
+      [answer(502, '<h1>Unicorn</h1>'), /answered 502.*later/],
+      [cut, /could not be reached/],
+    ] as const) {
+      asked.length = 0;
+      steps = Array.from({ length: 50 }, () => fault);
+      expect(await saidBy(get())).toMatch(said);
+      expect(asked).toHaveLength(3);
+    }
+  });
+
   test.each([400, 401, 403, 404, 405, 409, 410, 422, 451])(
     'is not asked again after a refusal with %i',
     async (status) => {
@@ -172,6 +184,8 @@ describe('a request that reads', () => {
     ['<html>', '.'],
     ['{"ok":"yes"}', ', at ok.'],
     ['null', '.'],
+    ['[1,2]', '.'],
+    ['', '.'],
   ])('says so when the answer is no answer of an API: %s', async (data, where) => {
     steps = [answer(200, data)];
     expect(await saidBy(get())).toContain(`is not what its API promises${where}`);
@@ -355,6 +369,7 @@ describe('a redirect', () => {
     steps = [to(301, '/repositories/7')];
     await get();
     expect(asked.map(({ line }) => line)).toEqual(['GET /repos/o/r', 'GET /repositories/7']);
+    expect(asked[1]?.authorization).toBe(`token ${token}`);
   });
 
   test.each([{}, { location: '' }])('without a place leads nowhere: %j', async (headers) => {
@@ -372,23 +387,33 @@ describe('a redirect', () => {
     ]);
   });
 
-  test('is not followed by what writes where it would become something else', async () => {
-    steps = [to(301, '/repositories/7/issues')];
-    expect(await saidBy(post())).toContain('This repository has moved, and nothing was written.');
-    expect(asked).toHaveLength(1);
-  });
+  test.each([301, 302])(
+    'with %i is not followed by what writes: it would become something else',
+    async (status) => {
+      steps = [to(status, '/repositories/7/issues')];
+      expect(await saidBy(post())).toContain('This repository has moved, and nothing was written.');
+      expect(asked).toHaveLength(1);
+    },
+  );
 
   test('to another host is never followed, with the token or without', async () => {
     const { port } = server.address() as AddressInfo;
     for (const location of [
       `http://localhost:${port}/x`,
       `http://u:p@127.0.0.1:${port}/x`,
+      `//127.0.0.2:${port}/x`,
       'file:///etc/passwd',
     ]) {
-      asked.length = 0;
-      steps = [to(302, location)];
-      expect(await saidBy(get())).toContain('another host');
-      expect(asked).toHaveLength(1);
+      for (const [ask, status] of [
+        [get, 302],
+        [post, 307],
+        [post, 308],
+      ] as const) {
+        asked.length = 0;
+        steps = [to(status, location)];
+        expect(await saidBy(ask())).toContain('another host');
+        expect(asked).toHaveLength(1);
+      }
     }
   });
 
@@ -433,9 +458,16 @@ describe('a refusal', () => {
     expect(await saidBy(get())).toContain('x…)');
   });
 
-  test('is cut where the host goes on and on', async () => {
-    steps = [answer(422, { message: 'x'.repeat(5_000) })];
-    expect((await saidBy(get())).length).toBeLessThan(800);
+  test.each([
+    { message: 'x'.repeat(5_000) },
+    { message: 'x'.repeat(5_000), errors: [[], null, 7, { a: {} }] },
+    '<html>'.repeat(10_000),
+    '{"message": {"a": 1}, "errors": "x"}',
+  ])('is told in short, whatever the host says', async (said) => {
+    steps = [answer(422, said)];
+    const told = await saidBy(get());
+    expect(told).toContain('answered 422');
+    expect(told.length).toBeLessThan(800);
   });
 
   test.each<[number, Record<string, string>, string]>([
@@ -448,7 +480,9 @@ describe('a refusal', () => {
     [403, { 'x-accepted-github-permissions': 'issues=write' }, 'It needs the permissions: issues=write.'],
     [403, { 'x-github-sso': 'required; url=https://h/sso' }, 'single sign-on'],
     [404, {}, 'the token may not see it'],
+    [409, {}, 'conflict'],
     [410, {}, 'switched off'],
+    [422, {}, 'Correct them'],
     [451, {}, 'legal reasons'],
   ])('with %i %j says what to do', async (status, headers, advice) => {
     steps = [answer(status, { message: 'No' }, headers)];
