@@ -1,6 +1,6 @@
 // Commands about the gateway as a whole.
 
-import type { NodesAnswer } from '../../http/api/nodes-answer.ts';
+import type { NodesAnswer } from '../../http/api/node-shapes.ts';
 import type { Stats } from '../../http/api/stats-shapes.ts';
 import type { EntryLink } from '../../inspector/entry-links.ts';
 import type { Reloaded } from '../../reloads.ts';

@@ -3,7 +3,7 @@
 
 import { setMaxListeners } from 'node:events';
 import type { DeliveryList, DeliveryRecord } from '../../http/api/delivery-shapes.ts';
-import type { NodesAnswer } from '../../http/api/nodes-answer.ts';
+import type { NodesAnswer } from '../../http/api/node-shapes.ts';
 import type { ServerDetails } from '../../http/api/server-shapes.ts';
 import type { Stats } from '../../http/api/stats-shapes.ts';
 import type { TriggerList, TriggerRecord } from '../../http/api/trigger-shapes.ts';

@@ -1,7 +1,7 @@
 // What the commands print for people about the nodes: a table, and a plain line where two of them differ.
 
 import { differencesOf, type NodeStatus } from '../../../actors/cluster/node-list.ts';
-import type { NodesAnswer } from '../../http/api/nodes-answer.ts';
+import type { NodesAnswer } from '../../http/api/node-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import { counted, duration } from './figures.ts';

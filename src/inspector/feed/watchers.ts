@@ -5,13 +5,13 @@
 import type { AnyActorRef } from 'xstate';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import type { AutomationFigures } from '../../http/api/automation-figures.ts';
+import { nodesAnswer } from '../../http/api/nodes-answer.ts';
 import { RecordView } from '../../http/api/record-view.ts';
 import { triggerState } from '../../http/api/trigger-state.ts';
 import type { HttpStream } from '../../http/listener/seam.ts';
 import type { NumbersMessage, Totals, TreeMessage } from '../wire/feed-wire.ts';
 import { ActorFeed } from './actor-feed.ts';
 import { ActorNames } from './actor-names.ts';
-import { clusterNumbers } from './cluster-numbers.ts';
 import { changedServers, numbersOf } from './server-numbers.ts';
 import { tellStately } from './stately-stream.ts';
 import { automationTotals, changedTriggers } from './trigger-numbers.ts';
@@ -169,7 +169,7 @@ export class Watchers {
       dead_letters: life.deadLetters,
       viewers: this.#viewers.size,
       automation: this.#figures === undefined ? null : automationTotals(this.#figures),
-      cluster: clusterNumbers(node.cluster, node.name),
+      cluster: node.cluster === undefined ? null : { ...nodesAnswer(node), own: node.name },
     };
   }
 }

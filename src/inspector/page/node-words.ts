@@ -1,28 +1,29 @@
-// What is to be said of the nodes of a cluster: in what two of them differ, and which one is none of the others.
+// Differences between the nodes of a cluster, and the filter over them.
 
-import type { NodeRow } from '../wire/feed-wire.ts';
+import type { NodeStatus } from '../../http/api/node-shapes.ts';
+import type { ClusterNumbers } from '../wire/feed-wire.ts';
 
 const compared = [
   ['config_hash', 'configuration'],
   ['version', 'version'],
 ] as const;
 
-/** `configuration`, `version`, in which any two differ; what one does not tell is no difference. */
-export function differingWords(nodes: readonly NodeRow[]): readonly string[] {
+/** Returns `configuration` and `version`, if any two nodes differ there; a missing value is no difference. */
+export function differingWords(nodes: readonly NodeStatus[]): readonly string[] {
   return compared.flatMap(([field, word]) => {
-    const told = nodes.flatMap((node) => node[field] ?? []);
-    return new Set(told).size > 1 ? [word] : [];
+    const values = nodes.flatMap((node) => node[field] ?? []);
+    return new Set(values).size > 1 ? [word] : [];
   });
 }
 
-/** Whether it differs in anything from the one that this page is of. */
-export function differsFromThis(node: NodeRow, nodes: readonly NodeRow[]): boolean {
-  const own = nodes.find(({ is_this }) => is_this);
-  return own !== undefined && differingWords([own, node]).length > 0;
+/** Returns true if a node differs from the one that serves this page. */
+export function differsFromOwn(node: NodeStatus, { nodes, own }: ClusterNumbers): boolean {
+  const serving = nodes.find(({ name }) => name === own);
+  return serving !== undefined && differingWords([serving, node]).length > 0;
 }
 
 /** Those that have all of these words; a hash by its beginning. */
-export function matchingNodes(nodes: readonly NodeRow[], filter: string): readonly NodeRow[] {
+export function matchingNodes(nodes: readonly NodeStatus[], filter: string): readonly NodeStatus[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   return nodes.filter(({ name, state, version, config_hash }) => {
     const text = `node ${name} ${state} ${version ?? ''}`.toLowerCase();

@@ -1,9 +1,9 @@
 // What goes from the gateway to whoever watches it, for both ends: the server side fills these, the page reads them.
 // Types only. Field names are those of the JSON. Records of the API have its times; the feed's own are epoch milliseconds.
 
-import type { NodeStatus } from '../../../actors/cluster/node-list.ts';
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
+import type { NodesAnswer } from '../../http/api/node-shapes.ts';
 import type { ServerStats, ServerTrouble } from '../../http/api/server-shapes.ts';
 import type { ClientStats } from '../../http/api/stats-shapes.ts';
 import type { TriggerState } from '../../http/api/trigger-shapes.ts';
@@ -89,17 +89,9 @@ export interface AutomationTotals {
   readonly works: readonly WorkNumbers[];
 }
 
-/** One of the gateways that share a store. */
-export interface NodeRow extends NodeStatus {
-  /** The one that this page is of. */
-  readonly is_this: boolean;
-}
-
-export interface ClusterNumbers {
-  /** By their names. */
-  readonly nodes: readonly NodeRow[];
-  /** How old the list is, while the database is away. */
-  readonly stale_seconds: number | null;
+export interface ClusterNumbers extends NodesAnswer {
+  /** Name of the node that serves this page. */
+  readonly own: string;
 }
 
 export interface Totals extends ClientStats {

@@ -22,7 +22,7 @@ export function NodesBanner({ state, go }: { readonly state: PageState; readonly
           <strong>{`The nodes differ in their ${words.join(' and ')}.`}</strong> {link}
         </p>
       )}
-      {cluster.stale_seconds !== null && (
+      {cluster.stale_seconds !== undefined && (
         <p class="banner bad" role="alert" id="nodes-stale">
           <strong>The database does not answer.</strong> The nodes are those that were there last. {link}
         </p>

@@ -1,7 +1,7 @@
 // The nodes of the cluster beside each other. They run no machine here, so they stand where the chart of an actor does.
 
 import type { ClusterNumbers } from '../../wire/feed-wire.ts';
-import { differingWords, differsFromThis } from '../node-words.ts';
+import { differingWords, differsFromOwn } from '../node-words.ts';
 import { Pill } from '../pill.tsx';
 import { span } from '../words.ts';
 
@@ -15,7 +15,7 @@ export function NodesPane({ cluster, chosen }: NodesPaneProps) {
   if (cluster === null)
     return <p class="empty">This gateway shares its store with no other, so there are no nodes beside it.</p>;
   if (cluster === undefined) return <p class="empty">Asking …</p>;
-  const { nodes, stale_seconds } = cluster;
+  const { nodes, own, stale_seconds } = cluster;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
     <div class="scroll details" id="nodes" tabIndex={0}>
@@ -38,7 +38,7 @@ export function NodesPane({ cluster, chosen }: NodesPaneProps) {
             >
               <th scope="row">
                 <bdi>{node.name}</bdi>
-                {node.is_this && ' (this one)'}
+                {node.name === own && ' (this one)'}
               </th>
               <td>
                 <Pill state={node.state} />
@@ -47,7 +47,7 @@ export function NodesPane({ cluster, chosen }: NodesPaneProps) {
               <td>{node.version ?? '–'}</td>
               <td>
                 {node.config_hash ?? '–'}
-                {differsFromThis(node, nodes) && ' · differs'}
+                {differsFromOwn(node, cluster) && ' · differs'}
               </td>
             </tr>
           ))}
@@ -56,7 +56,7 @@ export function NodesPane({ cluster, chosen }: NodesPaneProps) {
       {differingWords(nodes).map((word) => (
         <p class="empty" key={word}>{`The nodes differ in their ${word}.`}</p>
       ))}
-      {stale_seconds !== null && (
+      {stale_seconds !== undefined && (
         <p class="empty">{`The database does not answer; these are the nodes of ${span(stale_seconds * 1_000)} ago.`}</p>
       )}
       {chosen !== undefined && !nodes.some(({ name }) => name === chosen) && (

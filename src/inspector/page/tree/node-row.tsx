@@ -1,7 +1,8 @@
 // The lines of the tree about the nodes of the cluster: the one above all of them, and each.
 
-import type { NodeRow } from '../../wire/feed-wire.ts';
-import { differingWords, differsFromThis } from '../node-words.ts';
+import type { NodeStatus } from '../../../http/api/node-shapes.ts';
+import type { ClusterNumbers } from '../../wire/feed-wire.ts';
+import { differingWords, differsFromOwn } from '../node-words.ts';
 import { Pill } from '../pill.tsx';
 
 interface LineProps {
@@ -9,7 +10,11 @@ interface LineProps {
   onChoose(): void;
 }
 
-export function NodesRow({ nodes, isChosen, onChoose }: LineProps & { readonly nodes: readonly NodeRow[] }) {
+export function NodesRow({
+  nodes,
+  isChosen,
+  onChoose,
+}: LineProps & { readonly nodes: readonly NodeStatus[] }) {
   return (
     // The tree itself has the keyboard, as a tree should.
     // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the tree
@@ -33,14 +38,14 @@ export function NodesRow({ nodes, isChosen, onChoose }: LineProps & { readonly n
 }
 
 interface NodeLineProps extends LineProps {
-  readonly node: NodeRow;
+  readonly node: NodeStatus;
   readonly index: number;
   readonly count: number;
-  readonly nodes: readonly NodeRow[];
+  readonly cluster: ClusterNumbers;
 }
 
-export function NodeLine({ node, index, count, nodes, isChosen, onChoose }: NodeLineProps) {
-  const { name, state, version, config_hash, is_this } = node;
+export function NodeLine({ node, index, count, cluster, isChosen, onChoose }: NodeLineProps) {
+  const { name, state, version, config_hash } = node;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the tree
     <div
@@ -60,8 +65,8 @@ export function NodeLine({ node, index, count, nodes, isChosen, onChoose }: Node
       <span class="name">
         <bdi>{name}</bdi>
       </span>
-      {is_this && <span class="aside">this one</span>}
-      {differsFromThis(node, nodes) && <span class="again">differs</span>}
+      {name === cluster.own && <span class="aside">this one</span>}
+      {differsFromOwn(node, cluster) && <span class="again">differs</span>}
       <span class="aside extra">{config_hash ?? ''}</span>
       <Pill state={state} />
     </div>

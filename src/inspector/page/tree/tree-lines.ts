@@ -1,14 +1,15 @@
 // What stands in the tree, line by line: the actors that are to be seen, below them the nodes of the cluster, and the clients' sessions. Sessions are
 // no actors and there are many; a line is made of one only when it is drawn.
 
-import type { ActorNode, NodeRow, SessionRow } from '../../wire/feed-wire.ts';
+import type { NodeStatus } from '../../../http/api/node-shapes.ts';
+import type { ActorNode, SessionRow } from '../../wire/feed-wire.ts';
 import { NODES, nodeAddress, SESSIONS, sessionAddress } from '../address.ts';
 import type { TreeRow } from './tree-rows.ts';
 
 export type TreeLine<A extends ActorNode> =
   | { readonly kind: 'actor'; readonly row: TreeRow<A> }
   | { readonly kind: 'nodes'; readonly count: number }
-  | { readonly kind: 'node'; readonly index: number; readonly count: number; readonly node: NodeRow }
+  | { readonly kind: 'node'; readonly index: number; readonly count: number; readonly node: NodeStatus }
   | { readonly kind: 'group'; readonly isOpen: boolean; readonly count: number }
   | {
       readonly kind: 'session';
@@ -29,10 +30,10 @@ export interface SessionGroup {
 export class TreeLines<A extends ActorNode> {
   readonly #rows: readonly TreeRow<A>[];
   readonly #group: SessionGroup;
-  readonly #nodes: readonly NodeRow[];
+  readonly #nodes: readonly NodeStatus[];
 
   /** Nodes that are to be seen; they cannot be folded away, as there are few. */
-  constructor(rows: readonly TreeRow<A>[], group: SessionGroup, nodes: readonly NodeRow[] = []) {
+  constructor(rows: readonly TreeRow<A>[], group: SessionGroup, nodes: readonly NodeStatus[] = []) {
     this.#rows = rows;
     this.#group = group;
     this.#nodes = nodes;

@@ -2,6 +2,7 @@
 // sight, and a session is asked for only then.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ClusterNumbers } from '../../wire/feed-wire.ts';
 import {
   isOfNodes,
   isOfSessions,
@@ -26,6 +27,7 @@ import { treeRows } from './tree-rows.ts';
 import { useSessionIndex, useSessions } from './use-sessions.ts';
 import { VirtualList } from './virtual-list.tsx';
 
+const NO_CLUSTER: ClusterNumbers = { nodes: [], own: '' };
 const ROW = 30;
 
 interface TreePaneProps {
@@ -43,7 +45,8 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
   const session = sessionAt(view.actor);
   const isFiltered = filter.trim() !== '';
   const hasMatch = isFiltered && sessions.matching > 0;
-  const nodes = state.totals?.cluster?.nodes ?? [];
+  const cluster = state.totals?.cluster ?? NO_CLUSTER;
+  const { nodes } = cluster;
   const found = isFiltered ? matchingNodes(nodes, filter) : nodes;
   const isRootWanted = hasMatch || (isFiltered && found.length > 0);
 
@@ -175,7 +178,7 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
             return (
               <NodeLine
                 key={`node ${there.node.epoch}`}
-                {...{ node: there.node, index: there.index, count: there.count, nodes }}
+                {...{ node: there.node, index: there.index, count: there.count, cluster }}
                 isChosen={there.node.name === nodeAt(view.actor)}
                 onChoose={onChoose}
               />

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { NodeStatus } from '../../../../actors/cluster/node-list.ts';
 import {
   actorAt,
   addressOf,
@@ -24,7 +25,7 @@ import {
 import { workAt, workFigures } from '../../../../src/inspector/page/automation-words.ts';
 import { History, SECONDS, seriesOf } from '../../../../src/inspector/page/feed/history.ts';
 import type { LogEntry } from '../../../../src/inspector/page/feed/store.ts';
-import { differingWords, differsFromThis, matchingNodes } from '../../../../src/inspector/page/node-words.ts';
+import { differingWords, differsFromOwn, matchingNodes } from '../../../../src/inspector/page/node-words.ts';
 import { activePaths, eventText, stateText, toneOf } from '../../../../src/inspector/page/state-words.ts';
 import {
   laneLabel,
@@ -35,12 +36,7 @@ import {
 import { treeMove } from '../../../../src/inspector/page/tree/tree-keys.ts';
 import { addressOfLine, TreeLines } from '../../../../src/inspector/page/tree/tree-lines.ts';
 import { treeRows } from '../../../../src/inspector/page/tree/tree-rows.ts';
-import type {
-  ActorNode,
-  NodeRow,
-  SessionRow,
-  WorkNumbers,
-} from '../../../../src/inspector/wire/feed-wire.ts';
+import type { ActorNode, SessionRow, WorkNumbers } from '../../../../src/inspector/wire/feed-wire.ts';
 
 const node = (
   id: string,
@@ -146,10 +142,10 @@ describe('the lines of the tree', () => {
   });
 
   test('have the nodes of a cluster between the actors and the sessions, each with an address of its own', () => {
-    const row = (name: string, is_this: boolean, config_hash: string | null = 'abc'): NodeRow => ({
-      ...{ name, state: 'running', epoch: 1, version: '1', config_hash, is_this },
+    const row = (name: string, config_hash: string | null = 'abc'): NodeStatus => ({
+      ...{ name, state: 'running', epoch: 1, version: '1', config_hash },
     });
-    const nodes = [row('a', false), row('b/c', true), row('d', false, 'other'), row('old', false, null)];
+    const nodes = [row('a'), row('b/c'), row('d', 'other'), row('old', null)];
     const group = { isShown: true, isOpen: true, count: 2 };
     const tree = new TreeLines(rows, { ...group, row: (index) => ({ number: index }) as SessionRow }, nodes);
     const from = rows.length;
@@ -180,7 +176,9 @@ describe('the lines of the tree', () => {
     expect(actorAt('~nodes', actors)).toBeUndefined();
 
     expect(differingWords(nodes)).toEqual(['configuration']);
-    expect(nodes.map((each) => differsFromThis(each, nodes))).toEqual([false, false, true, false]);
+    const cluster = { nodes, own: 'b/c' };
+    expect(nodes.map((each) => differsFromOwn(each, cluster))).toEqual([false, false, true, false]);
+    expect(nodes.map((each) => differsFromOwn(each, { nodes, own: 'gone' }))).not.toContain(true);
     expect(matchingNodes(nodes, 'node other').map(({ name }) => name)).toEqual(['d']);
   });
 

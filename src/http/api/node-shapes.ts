@@ -1,0 +1,11 @@
+// JSON of GET /nodes. Types only: the API, the CLI and the inspector's page share them, and the page compiles without Node types.
+
+import type { NodeStatus } from '../../../actors/cluster/node-list.ts';
+
+export type { NodeStatus };
+
+export interface NodesAnswer {
+  readonly nodes: readonly NodeStatus[];
+  /** Age of the list while the database is away. */
+  readonly stale_seconds?: number;
+}
