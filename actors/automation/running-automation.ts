@@ -110,7 +110,7 @@ export class RunningAutomation {
       supervisor: () => life.find(TRIGGERS),
     });
     const maxBodyBytes = config.limits.body_bytes;
-    this.#adapters = makeAdapters({ maxBodyBytes });
+    this.#adapters = makeAdapters({ maxBodyBytes, store, log });
     this.#clusterSide = makeClusterSide?.({
       ...{ store, log, pauses, redact },
       instance: gateway.node.cluster?.instance,

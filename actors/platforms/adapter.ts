@@ -37,6 +37,15 @@ export interface MenuByHand {
   readonly text: string;
 }
 
+/** Services of the gateway for an adapter, which exist before its triggers are opened. */
+export interface AdapterServices {
+  /** Bound of one request to a webhook. */
+  readonly maxBodyBytes: number;
+  /** Keeps what an adapter has to know after a restart. */
+  readonly store: Pick<Store, 'get' | 'put' | 'delete' | 'keys'>;
+  readonly log: Log;
+}
+
 /** What an open trigger can do in the world. */
 export interface SourceHost {
   readonly store: Store;

@@ -3,7 +3,7 @@
 
 import type { Trigger, TriggerOfType } from '../../config/resources/triggers/trigger.ts';
 import { platformOf, type TypeName } from '../../config/resources/triggers/trigger-types.ts';
-import type { Adapter } from './adapter.ts';
+import type { Adapter, AdapterServices } from './adapter.ts';
 import { botMessengerAdapter } from './botmessenger/adapter.ts';
 import { businessMessengerAdapter } from './businessmessenger/adapter.ts';
 import { chatWorkspaceAdapter } from './chatworkspace/adapter.ts';
@@ -30,20 +30,20 @@ export interface Adapters {
   ofPlatform(platform: string): Adapter | undefined;
 }
 
-/** `maxBodyBytes` bounds one request to a webhook. */
-export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }): Adapters {
+export function makeAdapters(services: AdapterServices): Adapters {
+  const { maxBodyBytes } = services;
   const adapters: { readonly [Name in TypeName]: Adapter<TriggerOfType<Name>> } = {
     HTTP: httpAdapter(maxBodyBytes),
     RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
     RepoHostC: repoHostCAdapter({ maxBodyBytes }),
-    IssueTracker: issueTrackerAdapter({ maxBodyBytes }),
+    IssueTracker: issueTrackerAdapter(services),
     RepoHostB: repoHostBAdapter({ maxBodyBytes }),
-    BotMessenger: botMessengerAdapter(maxBodyBytes),
+    BotMessenger: botMessengerAdapter(services),
     BusinessMessenger: businessMessengerAdapter(maxBodyBytes),
-    ChatWorkspace: chatWorkspaceAdapter(maxBodyBytes),
-    TeamChat: teamChatAdapter(maxBodyBytes),
-    CommunityChat: communityChatAdapter(maxBodyBytes),
-    IncidentManager: incidentManagerAdapter({ maxBodyBytes }),
+    ChatWorkspace: chatWorkspaceAdapter(services),
+    TeamChat: teamChatAdapter(services),
+    CommunityChat: communityChatAdapter(services),
+    IncidentManager: incidentManagerAdapter(services),
     Schedule: scheduleAdapter(),
     Manual: manualAdapter,
   };

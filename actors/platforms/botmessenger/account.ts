@@ -5,9 +5,7 @@ import { createHash } from 'node:crypto';
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
 import { WeakValues } from '../../base/bounds/weak-values.ts';
-import type { Log } from '../../base/errors/log.ts';
-import type { Store } from '../../store/store.ts';
-import type { SourceHost } from '../adapter.ts';
+import type { AdapterServices } from '../adapter.ts';
 import { BotTurns } from '../chats/bot-turns.ts';
 import { type Remark, Remarks } from '../remarks.ts';
 import { BotApi, type BotCredential, type BotIdentity } from './api.ts';
@@ -28,6 +26,7 @@ export class BotAccount {
   /** No secret; it stands in keys. */
   readonly name: string;
   readonly #id: string;
+  readonly #services: Pick<AdapterServices, 'store' | 'log'>;
   readonly chats: FormerChats;
   readonly turns = new BotTurns();
   /** When the failure of the webhook was that was told last, epoch ms. */
@@ -42,12 +41,12 @@ export class BotAccount {
   /** An earlier process had one shown. */
   #hadMenu = false;
   #loading: Promise<void> | undefined;
-  #log: Log | undefined;
 
-  constructor(name: string, id: string) {
+  constructor(name: string, id: string, services: Pick<AdapterServices, 'store' | 'log'>) {
     this.name = name;
     this.#id = id;
-    this.chats = new FormerChats(name);
+    this.#services = services;
+    this.chats = new FormerChats(name, services.store);
   }
 
   /** Its name is undefined until the platform, or the store, has said it. */
@@ -72,43 +71,39 @@ export class BotAccount {
   readonly isAnswered = (query: string): boolean => this.#answered.has(query);
 
   /** What an earlier process knew. */
-  load({ store, log }: SourceHost): Promise<void> {
-    this.#log = log;
-    this.#loading ??= this.#load(store).catch((error) => {
+  load(): Promise<void> {
+    this.#loading ??= this.#load().catch((error) => {
       this.#loading = undefined;
       throw error;
     });
     return this.#loading;
   }
 
-  async #load(store: Store): Promise<void> {
-    await this.chats.load(store);
+  async #load(): Promise<void> {
+    const { store } = this.#services;
+    await this.chats.load();
     this.#username ??= (await store.get(NAMES, this.name))?.value;
     const menu = (await store.get(MENUS, this.name))?.value;
     this.#hadMenu = menu !== undefined && menu !== NO_MENU;
   }
 
   /** Asks the platform what the bot is called, unless it has just said it. Rejects as the call does. */
-  async identify(api: BotApi, store: Store, signal: AbortSignal): Promise<void> {
+  async identify(api: BotApi, signal: AbortSignal): Promise<void> {
     const now = performance.now();
     if (this.#namedAt !== undefined && now - this.#namedAt < NAME_KEPT_MS) return;
     const username = await api.username({ signal });
     this.#namedAt = now;
     if (username === undefined || username === this.#username) return;
     this.#username = username;
-    await store.put(NAMES, this.name, username);
+    await this.#services.store.put(NAMES, this.name, username);
   }
 
   /**
    * Has the platform show the commands of the triggers, unless this process has had it show them: whatever an earlier one
    * did, somebody may have changed the menu since. Rejects as the call does.
    */
-  async showMenu(
-    api: BotApi,
-    triggers: readonly BotMessengerTrigger[],
-    store: Store,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async showMenu(api: BotApi, triggers: readonly BotMessengerTrigger[], signal: AbortSignal): Promise<void> {
+    const { store } = this.#services;
     const commands = menuOf(triggers);
     const menu = JSON.stringify(commands);
     const isUnused = commands.length === 0 && this.#menu === undefined && !this.#hadMenu;
@@ -125,7 +120,7 @@ export class BotAccount {
   async noteMigration({ from, to }: Migration, triggers: readonly BotMessengerTrigger[]): Promise<void> {
     if (!(await this.chats.note({ from, to }))) return;
     const named = triggers.filter(({ config }) => config.chat_ids.includes(Number(from)));
-    this.#log?.warn(
+    this.#services.log.warn(
       { bot: this.name, from, to, triggers: named.map(({ name }) => name) },
       named.length === 0
         ? 'a group has become a supergroup and has another id now; its conversation goes on'
@@ -136,15 +131,23 @@ export class BotAccount {
 
 /** An account lives as long as a trigger of its bot, and over a reload, which exchanges that trigger for another. */
 export class BotAccounts {
+  readonly #services: Pick<AdapterServices, 'store' | 'log'>;
   readonly #accounts = new WeakValues<BotAccount>();
   readonly #ofTrigger = new WeakMap<BotMessengerTrigger, BotAccount>();
   readonly #apis = new WeakMap<BotMessengerTrigger, BotApi>();
+
+  constructor(services: Pick<AdapterServices, 'store' | 'log'>) {
+    this.#services = services;
+  }
 
   readonly of = (trigger: BotMessengerTrigger): BotAccount => {
     const before = this.#ofTrigger.get(trigger);
     if (before !== undefined) return before;
     const name = accountNameOf(trigger.config);
-    const account = this.#accounts.of(name, () => new BotAccount(name, botIdOf(trigger.config)));
+    const account = this.#accounts.of(
+      name,
+      () => new BotAccount(name, botIdOf(trigger.config), this.#services),
+    );
     this.#ofTrigger.set(trigger, account);
     return account;
   };

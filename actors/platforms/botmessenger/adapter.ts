@@ -4,7 +4,7 @@
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { chatFilters } from '../../events/inbox/chat-filters.ts';
 import { openBoth } from '../accounts/webhook-and-connection.ts';
-import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
 import { headerVerifier } from '../webhooks/header-verifier.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { BotAccounts } from './account.ts';
@@ -34,10 +34,9 @@ async function registerMenu(
   return commands.map(({ command }) => `/${command}`);
 }
 
-/** `maxBodyBytes` bounds one request to a webhook. */
-export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerTrigger> {
-  const accounts = new BotAccounts();
-  const table = new WebhookTable<BotSubscriber>(botMessengerPath(maxBodyBytes));
+export function botMessengerAdapter(services: AdapterServices): Adapter<BotMessengerTrigger> {
+  const accounts = new BotAccounts(services);
+  const table = new WebhookTable<BotSubscriber>(botMessengerPath(services.maxBodyBytes));
   return {
     type: 'BotMessenger',
     account: (trigger) => accounts.of(trigger).name,
@@ -45,7 +44,7 @@ export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerT
       const account = accounts.of(trigger);
       const api = accounts.apiOf(trigger);
       // Where another node is connected nobody else asks for what is known of its chats.
-      void account.load(host).catch(() => {});
+      void account.load().catch(() => {});
       const connector = botConnector({ trigger, account, api, host });
       const used = host.connections.use({ trigger, connector });
       if (trigger.config.mode === 'polling') return { close: () => used.release() };

@@ -67,15 +67,15 @@ async function awaiting(
   { trigger, account, api, host }: BotConnectorOptions,
   signal: AbortSignal,
 ): Promise<OpenConnection<BotMessengerTrigger>> {
-  await account.load(host);
-  await account.identify(api, host.store, signal);
+  await account.load();
+  await account.identify(api, signal);
   const { webhook_url: url, secret_token } = trigger.config;
   const before = await lookBack(account, api, host.log, signal);
   tellOfWebhook(before, url, account, host.log);
   // Also where it is the same: which secret stands there nobody can ask.
   if (url !== undefined)
     await api.call('setWebhook', { url, secret_token, allowed_updates: updateKinds }, { signal });
-  return webhookConnection((triggers, ending) => shown(account, api, triggers, host, ending));
+  return webhookConnection((triggers, ending) => shown(account, api, triggers, ending));
 }
 
 /** `before` is what stands at the platform; undefined where that is not known. */
@@ -103,8 +103,8 @@ async function polling(
   users: Users<BotMessengerTrigger>,
 ): Promise<OpenConnection<BotMessengerTrigger>> {
   const { store, log } = host;
-  await account.load(host);
-  await account.identify(api, store, signal);
+  await account.load();
+  await account.identify(api, signal);
   await lookBack(account, api, log, signal);
   const inbox = new BotInbox(account, api, host);
   const saved = Number((await store.get(OFFSETS, account.name))?.value);
@@ -147,7 +147,7 @@ async function polling(
       loop.end();
       await closed;
     },
-    onUsers: (triggers, ending) => shown(account, api, triggers, host, ending),
+    onUsers: (triggers, ending) => shown(account, api, triggers, ending),
   };
 }
 
@@ -155,11 +155,10 @@ async function shown(
   account: BotAccount,
   api: BotApi,
   triggers: readonly BotMessengerTrigger[],
-  { store }: SourceHost,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await account.showMenu(api, triggers, store, signal);
+    await account.showMenu(api, triggers, signal);
   } catch (error) {
     throw connectionErrorOf(error);
   }

@@ -13,20 +13,21 @@ const MAX_CHATS = 10_000;
 
 export class FormerChats {
   readonly #bot: string;
-  #store: Store | undefined;
+  readonly #store: Pick<Store, 'get' | 'put'>;
   /** Former ids by the present one. */
   readonly #former = new Map<string, readonly string[]>();
   readonly #present = new Map<string, string>();
   /** One change at a time: each is written together with all before it. */
   #noting: Promise<unknown> = Promise.resolve();
 
-  constructor(bot: string) {
+  constructor(bot: string, store: Pick<Store, 'get' | 'put'>) {
     this.#bot = bot;
+    this.#store = store;
   }
 
-  async load(store: Store): Promise<void> {
-    this.#store = store;
-    const value = (await store.get(SPACE, this.#bot))?.value;
+  /** Reads the changes that an earlier process noted. */
+  async load(): Promise<void> {
+    const value = (await this.#store.get(SPACE, this.#bot))?.value;
     if (value === undefined) return;
     for (const [present, former] of JSON.parse(value) as [string, string[]][]) this.#note(present, former);
   }
@@ -48,7 +49,7 @@ export class FormerChats {
     if (from === to || this.presentIdOf(from) === to || this.#former.size >= MAX_CHATS) return false;
     const former = [from, ...this.formerIdsOf(from)];
     const all = [...this.#former].filter(([present]) => present !== from);
-    await this.#store?.put(SPACE, this.#bot, JSON.stringify([...all, [to, former]]));
+    await this.#store.put(SPACE, this.#bot, JSON.stringify([...all, [to, former]]));
     this.#former.delete(from);
     this.#note(to, former);
     return true;

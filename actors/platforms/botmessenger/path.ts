@@ -25,10 +25,10 @@ export function botMessengerPath(maxBodyBytes: number): PathUse<BotSubscriber> {
     maxBodyBytes,
     unauthorised: 'X-Telegram-Bot-Api-Secret-Token is missing, or fits no trigger of this path',
     async receive({ subscribers, principal }, _request, body) {
-      const [{ account, inbox, host }] = subscribers;
+      const [{ account, inbox }] = subscribers;
       const update = jsonObjectIn(body);
       if (update === undefined) return malformed('the body is no JSON object');
-      await account.load(host);
+      await account.load();
       const { kind, text = '' } = botMessageOf(update) ?? {};
       if (account.identity.username === undefined && kind === 'message' && namesABot(text)) return comeAgain;
       const ofBot = subscribers.filter((each) => each.account === account).map(({ trigger }) => trigger);

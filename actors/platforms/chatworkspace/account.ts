@@ -2,7 +2,9 @@
 
 import { appOf } from '../../../config/resources/fields/workspace-app.ts';
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { Log } from '../../base/errors/log.ts';
 import { ClientsByCredential } from '../accounts/clients-by-credential.ts';
+import type { AdapterServices } from '../adapter.ts';
 import { BotTurns } from '../chats/bot-turns.ts';
 import { AppBots } from './app-bots.ts';
 import { WorkspaceBot } from './bot.ts';
@@ -18,17 +20,28 @@ export interface WorkspaceAccount {
 
 export class WorkspaceAccounts {
   readonly #accounts = new Map<string, WorkspaceAccount>();
-  readonly #bots = new ClientsByCredential<ChatWorkspaceTrigger, WorkspaceBot>(
-    ({ config }) => [config.bot_token, config.api_root],
-    ({ config }) => new WorkspaceBot(config.bot_token, config.api_root),
-  );
+  readonly #log: Log;
+  /** Returns the bot of a trigger. */
+  readonly botOf: (trigger: ChatWorkspaceTrigger) => WorkspaceBot;
+  /** Which bot of an app it is, as a word that says nothing of its token. */
+  readonly digestOf: (trigger: ChatWorkspaceTrigger) => string | undefined;
+
+  constructor({ store, log }: Pick<AdapterServices, 'store' | 'log'>) {
+    this.#log = log;
+    const bots = new ClientsByCredential<ChatWorkspaceTrigger, WorkspaceBot>(
+      ({ config }) => [config.bot_token, config.api_root],
+      ({ config }) => new WorkspaceBot(config.bot_token, config.api_root, store),
+    );
+    this.botOf = bots.required;
+    this.digestOf = bots.digestOf;
+  }
 
   readonly of = ({ config }: ChatWorkspaceTrigger): WorkspaceAccount => {
     const name = appOf(config);
     const account = this.#accounts.get(name) ?? {
       name,
       turns: new BotTurns(),
-      channels: new ChannelNames(),
+      channels: new ChannelNames(this.#log),
       bots: new AppBots(this.botOf),
     };
     this.#accounts.set(name, account);
@@ -37,8 +50,4 @@ export class WorkspaceAccounts {
 
   /** By its name. */
   readonly named = (name: string): WorkspaceAccount | undefined => this.#accounts.get(name);
-
-  readonly botOf = this.#bots.required;
-  /** Which bot of an app it is, as a word that says nothing of its token. */
-  readonly digestOf = this.#bots.digestOf;
 }

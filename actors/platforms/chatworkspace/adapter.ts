@@ -5,7 +5,7 @@ import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/tr
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { chatFilters } from '../../events/inbox/chat-filters.ts';
 import { openBoth } from '../accounts/webhook-and-connection.ts';
-import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { WorkspaceAccounts } from './account.ts';
 import { accountIn, readWorkspaceEvent } from './event.ts';
@@ -23,11 +23,10 @@ import { takes } from './who-may.ts';
 /** As a frame of a socket is bounded: what a stranger may have us check is no larger. */
 const MAX_REQUEST_BYTES = 4_194_304;
 
-/** `maxBodyBytes` bounds one request to a webhook. */
-export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspaceTrigger> {
-  const accounts = new WorkspaceAccounts();
+export function chatWorkspaceAdapter(services: AdapterServices): Adapter<ChatWorkspaceTrigger> {
+  const accounts = new WorkspaceAccounts(services);
   const table = new WebhookTable<WorkspaceSubscriber>(
-    chatWorkspacePath(Math.min(maxBodyBytes, MAX_REQUEST_BYTES)),
+    chatWorkspacePath(Math.min(services.maxBodyBytes, MAX_REQUEST_BYTES)),
   );
   const named = (event: InboundEvent, triggers: readonly ChatWorkspaceTrigger[]) => {
     const { channel = '' } = event;
@@ -45,17 +44,16 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
     account: (trigger) => accounts.of(trigger).name,
     async open(trigger: ChatWorkspaceTrigger, host: SourceHost): Promise<OpenTrigger> {
       const account = accounts.of(trigger);
-      account.channels.tellTo(host.log);
       const { botOf } = accounts;
       // Events may have waited for it; where the store fails it is asked for again.
       void botOf(trigger)
-        .load(host.store)
+        .load()
         .catch(() => {});
       const inbox = new WorkspaceInbox({ account, host });
       const leave = account.bots.join(trigger);
       const connector =
         trigger.config.mode === 'http'
-          ? signedConnector({ trigger, host, botOf })
+          ? signedConnector({ trigger, botOf })
           : socketConnector({ trigger, host, botOf, app: account.name, inbox });
       const connection = host.connections.use({ trigger, connector });
       const used = {

@@ -18,8 +18,8 @@ export class WorkspaceBot {
   readonly api: WorkspaceApi;
   /** Of the token, which must show nowhere. */
   readonly #digest: string;
+  readonly #store: Pick<Store, 'get' | 'put'>;
   readonly #madeAt = performance.now();
-  #store: Store | undefined;
   #identity: BotIdentity | undefined;
   /** In terms of performance.now. */
   #identifiedAt: number | undefined;
@@ -27,7 +27,8 @@ export class WorkspaceBot {
   #loading: Promise<void> | undefined;
   #asking: Promise<BotIdentity | undefined> | undefined;
 
-  constructor(token: string, api_root: string) {
+  constructor(token: string, api_root: string, store: Pick<Store, 'get' | 'put'>) {
+    this.#store = store;
     this.api = new WorkspaceApi({ token, api_root });
     this.#digest = createHash('sha256').update(`${api_root} ${token}`).digest('hex').slice(0, 32);
   }
@@ -43,9 +44,8 @@ export class WorkspaceBot {
   }
 
   /** What an earlier process knew. */
-  load(store: Store): Promise<void> {
-    this.#store = store;
-    this.#loading ??= this.#load(store).catch((error) => {
+  load(): Promise<void> {
+    this.#loading ??= this.#load().catch((error) => {
       this.#loading = undefined;
       throw error;
     });
@@ -53,11 +53,11 @@ export class WorkspaceBot {
   }
 
   /** Asks the platform who it is, unless it has just said so. Rejects as the call does. */
-  async identify(store: Store, signal?: AbortSignal): Promise<BotIdentity | undefined> {
+  async identify(signal?: AbortSignal): Promise<BotIdentity | undefined> {
     const now = performance.now();
     const isFresh = this.#identifiedAt !== undefined && now - this.#identifiedAt < KEPT_MS;
     if (isFresh && this.#identity !== undefined) return this.#identity;
-    this.#asking ??= this.#ask(store, signal).finally(() => {
+    this.#asking ??= this.#ask(signal).finally(() => {
       this.#asking = undefined;
     });
     return this.#asking;
@@ -65,19 +65,18 @@ export class WorkspaceBot {
 
   /** The same for an event that waits, unless that was in vain just now. Never rejects. */
   async identifySoon(): Promise<void> {
-    const store = this.#store;
-    if (store === undefined || this.#identity !== undefined) return;
-    await this.load(store).catch(() => {});
+    if (this.#identity !== undefined) return;
+    await this.load().catch(() => {});
     if (this.#identity !== undefined || performance.now() - this.#inVainAt < IN_VAIN_MS) return;
-    await this.identify(store).catch(() => {});
+    await this.identify().catch(() => {});
   }
 
-  async #load(store: Store): Promise<void> {
-    const value = (await store.get(BOTS, this.#digest))?.value;
+  async #load(): Promise<void> {
+    const value = (await this.#store.get(BOTS, this.#digest))?.value;
     if (value !== undefined) this.#identity ??= JSON.parse(value) as BotIdentity;
   }
 
-  async #ask(store: Store, signal: AbortSignal | undefined): Promise<BotIdentity | undefined> {
+  async #ask(signal: AbortSignal | undefined): Promise<BotIdentity | undefined> {
     let identity: BotIdentity | undefined;
     try {
       identity = await this.api.identity({ signal });
@@ -87,7 +86,7 @@ export class WorkspaceBot {
     if (identity === undefined) return this.#identity;
     this.#identity = identity;
     this.#identifiedAt = performance.now();
-    await store.put(BOTS, this.#digest, JSON.stringify(identity), { ttlMs: ROW_TTL_MS });
+    await this.#store.put(BOTS, this.#digest, JSON.stringify(identity), { ttlMs: ROW_TTL_MS });
     return identity;
   }
 }

@@ -46,12 +46,12 @@ interface ListPage {
 const FIRST_PAGE: ListPage = { cursor: undefined, count: 0 };
 
 export class ChannelNames {
+  readonly #log: Log;
   readonly #now: () => number;
   readonly #pace: Pace;
   /** The one that was learnt last is the last. */
   readonly #known = new Map<string, Known>();
   readonly #asking = new Map<string, Promise<readonly string[]>>();
-  #log: Log | undefined;
   #listing: Promise<void> | undefined;
   #reached: ListPage = FIRST_PAGE;
   /** By whom neither one nor all can be asked for before. */
@@ -59,7 +59,8 @@ export class ChannelNames {
   readonly #remarks = new Remarks();
 
   /** `now` gives milliseconds that only grow. */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(log: Log, now: () => number = () => performance.now()) {
+    this.#log = log;
     this.#now = now;
     this.#pace = new Pace(EVERY_MS, now, BURST);
   }
@@ -67,11 +68,6 @@ export class ChannelNames {
   /** That names were refused. */
   get remarks(): readonly Remark[] {
     return this.#remarks.of(NAMES);
-  }
-
-  /** Where it is told that names are refused. */
-  tellTo(log: Log): void {
-    this.#log = log;
   }
 
   /**
@@ -111,7 +107,7 @@ export class ChannelNames {
     } catch (error) {
       if (!(error instanceof DeliveryError) || !error.isFinal) throw error;
       this.#refusedUntil.set(api, this.#now() + REFUSED_MS);
-      this.#log?.warn({ channel, error: error.message }, NO_NAMES);
+      this.#log.warn({ channel, error: error.message }, NO_NAMES);
       this.#remarks.add(NAMES, `${NO_NAMES} (${error.message})`);
       return [];
     }

@@ -3,20 +3,17 @@
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { webhookConnection } from '../accounts/webhook-connection.ts';
-import type { SourceHost } from '../adapter.ts';
 import type { Connector } from '../connections/connector.ts';
 import type { WorkspaceBot } from './bot.ts';
 import { identifyBots, identifyFirst } from './users.ts';
 
 export interface SignedConnectorOptions {
   readonly trigger: ChatWorkspaceTrigger;
-  readonly host: SourceHost;
   botOf(trigger: ChatWorkspaceTrigger): WorkspaceBot;
 }
 
 export function signedConnector({
   trigger: { config },
-  host,
   botOf,
 }: SignedConnectorOptions): Connector<ChatWorkspaceTrigger> {
   return {
@@ -24,8 +21,8 @@ export function signedConnector({
     identity: JSON.stringify(['http', config.api_root, config.signing_secret]),
     isOnEveryNode: true,
     async connect(signal, users) {
-      await identifyFirst(users(), botOf, host, signal);
-      return webhookConnection((triggers, ending) => identifyBots(triggers, botOf, host, ending));
+      await identifyFirst(users(), botOf, signal);
+      return webhookConnection((triggers, ending) => identifyBots(triggers, botOf, ending));
     },
   };
 }

@@ -4,6 +4,7 @@
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Principal } from '../../identity/principal.ts';
+import type { SourceHost } from '../adapter.ts';
 import { ConnectionError, type Connector, type Users } from '../connections/connector.ts';
 import { textMember } from '../payloads/payload-member.ts';
 import { WorkspaceApi } from './api.ts';
@@ -18,6 +19,7 @@ import { webSocketWires } from './socket/web-socket.ts';
 import { identifyBots, identifyFirst } from './users.ts';
 
 export interface SocketConnectorOptions extends SignedConnectorOptions {
+  readonly host: SourceHost;
   /** For the log. */
   readonly app: string;
   readonly inbox: WorkspaceInbox;
@@ -43,7 +45,7 @@ export function socketConnector(options: SocketConnectorOptions): Connector<Chat
     identity: JSON.stringify(['socket', api_root, token]),
     connectMs: CONNECT_MS,
     async connect(signal, users) {
-      await identifyFirst(users(), botOf, host, signal);
+      await identifyFirst(users(), botOf, signal);
       const api = new WorkspaceApi({ token, api_root });
       const wires = await webSocketWires(limit);
       signal.throwIfAborted();
@@ -54,7 +56,7 @@ export function socketConnector(options: SocketConnectorOptions): Connector<Chat
       return {
         closed: mode.closed,
         close: (graceMs) => mode.close(graceMs),
-        onUsers: (triggers, ending) => identifyBots(triggers, botOf, host, ending),
+        onUsers: (triggers, ending) => identifyBots(triggers, botOf, ending),
       };
     },
   };

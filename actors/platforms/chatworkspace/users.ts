@@ -5,7 +5,6 @@
 // WSU2  a token that the platform refuses is the failure of its triggers alone, and of the connection where there is no other.
 
 import type { ChatWorkspaceTrigger, Trigger } from '../../../config/resources/triggers/trigger.ts';
-import type { SourceHost } from '../adapter.ts';
 import { UsersRefusedError } from '../connections/connector.ts';
 import type { WorkspaceBot } from './bot.ts';
 import { connectionErrorOf, isTokenRefused } from './errors.ts';
@@ -16,10 +15,9 @@ type BotOf = (trigger: ChatWorkspaceTrigger) => WorkspaceBot;
 export async function identifyFirst(
   triggers: readonly ChatWorkspaceTrigger[],
   botOf: BotOf,
-  host: SourceHost,
   signal: AbortSignal,
 ): Promise<void> {
-  const failures = await failuresOf(triggers, botOf, host, signal);
+  const failures = await failuresOf(triggers, botOf, signal);
   signal.throwIfAborted();
   const refusals = [...failures.values()].filter(isTokenRefused);
   const [first] = refusals;
@@ -30,10 +28,9 @@ export async function identifyFirst(
 export async function identifyBots(
   triggers: readonly ChatWorkspaceTrigger[],
   botOf: BotOf,
-  host: SourceHost,
   signal: AbortSignal,
 ): Promise<void> {
-  const failures = await failuresOf(triggers, botOf, host, signal);
+  const failures = await failuresOf(triggers, botOf, signal);
   const refused = [...failures].flatMap(([trigger, error]): readonly [Trigger, string][] =>
     isTokenRefused(error) ? [[trigger, error.message]] : [],
   );
@@ -44,7 +41,6 @@ export async function identifyBots(
 async function failuresOf(
   triggers: readonly ChatWorkspaceTrigger[],
   botOf: BotOf,
-  { store }: SourceHost,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<ChatWorkspaceTrigger, unknown>> {
   const failures = new Map<ChatWorkspaceTrigger, unknown>();
@@ -52,8 +48,8 @@ async function failuresOf(
     triggers.map(async (trigger) => {
       const bot = botOf(trigger);
       try {
-        await bot.load(store);
-        await bot.identify(store, signal);
+        await bot.load();
+        await bot.identify(signal);
       } catch (error) {
         failures.set(trigger, error);
       }

@@ -4,7 +4,7 @@
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ClientsByCredential } from '../accounts/clients-by-credential.ts';
 import { openBoth } from '../accounts/webhook-and-connection.ts';
-import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
 import { Remarks } from '../remarks.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { CommunityChatApi } from './api.ts';
@@ -22,9 +22,11 @@ import { filtersOf, takes } from './who-may.ts';
 /** Interactions are small; what a stranger may have us check is no larger. */
 const MAX_INTERACTION_BYTES = 262_144;
 
-/** `maxBodyBytes` bounds one request to a webhook. */
-export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityChatTrigger> {
-  const tokens = new InteractionTokens();
+export function communityChatAdapter({
+  maxBodyBytes,
+  store,
+}: AdapterServices): Adapter<CommunityChatTrigger> {
+  const tokens = new InteractionTokens(store);
   const { required: apiOf } = new ClientsByCredential<CommunityChatTrigger, CommunityChatApi>(
     ({ config }) => [config.application_id, config.bot_token, config.api_root],
     ({ config }) => new CommunityChatApi(config),
@@ -38,9 +40,8 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
     type: 'CommunityChat',
     account: ({ config }) => config.application_id,
     async open(trigger: CommunityChatTrigger, host: SourceHost): Promise<OpenTrigger> {
-      tokens.use(host.store);
       const { application_id, public_key, path } = trigger.config;
-      const keeper = new MenuKeeper(apiOf(trigger), application_id, host.store, menusPut);
+      const keeper = new MenuKeeper(apiOf(trigger), application_id, store, menusPut);
       const onRefusal = (reason: string) => remarks.add(application_id, reason);
       const connector = communityChatConnector(trigger, keeper, onRefusal);
       const used = host.connections.use({ trigger, connector });

@@ -9,21 +9,20 @@ export const TOKEN_LASTS_MS = 15 * 60_000;
 const SPACE = 'communitychat-tokens';
 
 export class InteractionTokens {
-  #store: Pick<Store, 'get' | 'put'> | undefined;
+  readonly #store: Pick<Store, 'get' | 'put'>;
 
-  /** The store of the process. */
-  use(store: Pick<Store, 'get' | 'put'>): void {
+  constructor(store: Pick<Store, 'get' | 'put'>) {
     this.#store = store;
   }
 
   /** One that comes again has the time that it had. Rejects as the store does. */
   async keep(account: string, interaction: string, token: string): Promise<void> {
     const options = { ttlMs: TOKEN_LASTS_MS, ifAbsent: true };
-    await this.#store?.put(SPACE, `${account}/${interaction}`, token, options);
+    await this.#store.put(SPACE, `${account}/${interaction}`, token, options);
   }
 
   /** Undefined when its time is over. Rejects as the store does. */
   async find(account: string, interaction: string): Promise<string | undefined> {
-    return (await this.#store?.get(SPACE, `${account}/${interaction}`))?.value;
+    return (await this.#store.get(SPACE, `${account}/${interaction}`))?.value;
   }
 }

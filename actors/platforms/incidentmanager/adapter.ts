@@ -3,7 +3,7 @@
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ClientsByCredential } from '../accounts/clients-by-credential.ts';
-import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
 import { Remarks } from '../remarks.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { EVENTS_PACE, IncidentManagerApi, REST_PACE } from './api.ts';
@@ -20,8 +20,7 @@ import { watchHooks } from './switched-off-hooks.ts';
 const FIRST_LOOK_MS = 10_000;
 const LOOK_EVERY_MS = 3_600_000;
 
-export interface IncidentManagerOptions {
-  readonly maxBodyBytes: number;
+export interface IncidentManagerOptions extends AdapterServices {
   /** When hooks that were switched off are looked for, counted from `open`. */
   readonly firstLookMs?: number;
   readonly lookEveryMs?: number;
@@ -29,10 +28,11 @@ export interface IncidentManagerOptions {
 
 export function incidentManagerAdapter({
   maxBodyBytes,
+  store,
   firstLookMs = FIRST_LOOK_MS,
   lookEveryMs = LOOK_EVERY_MS,
 }: IncidentManagerOptions): Adapter<IncidentManagerTrigger> {
-  const own = new OwnDeeds();
+  const own = new OwnDeeds(store);
   const remarks = new Remarks();
   const table = new WebhookTable<IncidentSubscriber>(incidentManagerPath(maxBodyBytes, own));
   const { of: restOf } = new ClientsByCredential<IncidentManagerTrigger, IncidentManagerApi>(
@@ -66,7 +66,6 @@ export function incidentManagerAdapter({
       const { webhook_secret, webhook_secrets, insecure_allow_unverified, path } = trigger.config;
       const secrets = webhook_secret === undefined ? webhook_secrets : [webhook_secret, ...webhook_secrets];
       const verifier = incidentVerifier({ secrets, allowsUnverified: insecure_allow_unverified });
-      own.use(host.store);
       const leave = await table.add({ trigger, host, methods: ['POST'], verifier }, path);
       const api = restOf(trigger);
       const stop =

@@ -23,31 +23,30 @@ export interface Doer {
 }
 
 export class OwnDeeds {
-  #store: Pick<Store, 'put'> | undefined;
+  readonly #store: Pick<Store, 'get' | 'put'>;
 
-  /** Where it is written down, from the first trigger that opens. */
-  use(store: Pick<Store, 'put'>): void {
+  constructor(store: Pick<Store, 'get' | 'put'>) {
     this.#store = store;
   }
 
   /** A note was written. What cannot be kept is known by its mark. */
   async noteWritten(note: string): Promise<void> {
-    await this.#store?.put(SPACE, noteKey(note), '{}', { ttlMs: NOTE_KEPT_MS }).catch(() => {});
+    await this.#store.put(SPACE, noteKey(note), '{}', { ttlMs: NOTE_KEPT_MS }).catch(() => {});
   }
 
   /** The incident is about to be given a state, of which an event of that type will tell. Rejects as the store does. */
   async stating(incident: string, type: string, doer: Doer): Promise<void> {
-    await this.#store?.put(SPACE, stateKey(incident, type), JSON.stringify(doer), { ttlMs: STATE_KEPT_MS });
+    await this.#store.put(SPACE, stateKey(incident, type), JSON.stringify(doer), { ttlMs: STATE_KEPT_MS });
   }
 
   /** Whether an event tells of one of these. Rejects as the store does. */
-  async has(store: Pick<Store, 'get'>, payload: unknown, type: string): Promise<boolean> {
+  async has(payload: unknown, type: string): Promise<boolean> {
     if (type === ANNOTATED) {
       const { id } = noteOf(payload);
-      return id !== undefined && (await store.get(SPACE, noteKey(id))) !== undefined;
+      return id !== undefined && (await this.#store.get(SPACE, noteKey(id))) !== undefined;
     }
     const incident = idOf(incidentIn(payload, type)) ?? '';
-    const kept = statesToldBy.has(type) ? await store.get(SPACE, stateKey(incident, type)) : undefined;
+    const kept = statesToldBy.has(type) ? await this.#store.get(SPACE, stateKey(incident, type)) : undefined;
     if (kept === undefined) return false;
     const { isPerson, id } = JSON.parse(kept.value) as Doer;
     if (textMember(payload, 'event.agent.type') !== 'user_reference') return true;

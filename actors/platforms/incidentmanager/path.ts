@@ -29,7 +29,7 @@ export function incidentManagerPath(maxBodyBytes: number, own: OwnDeeds): PathUs
       const id = incidentEventId(trigger.name, said.id);
       const incident = idOf(incidentIn(payload, said.type));
       if (incident === undefined) return ignored(id);
-      if (await own.has(host.store, payload, said.type)) return ignored(id);
+      if (await own.has(payload, said.type)) return ignored(id);
       const event = incidentEvent(namesOf(subscribers), { ...said, incident }, { principal, trace }, body);
       return takenReply(event.id, { accepted: await host.accept(event) });
     },

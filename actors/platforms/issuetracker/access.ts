@@ -23,7 +23,11 @@ export class TrackerAccess {
   readonly api: IssueTrackerApi;
 
   /** The trigger must have the credentials of an account. */
-  constructor(trigger: IssueTrackerTrigger, askAccountEveryMs = ASK_ACCOUNT_EVERY_MS) {
+  constructor(
+    trigger: IssueTrackerTrigger,
+    store: Pick<Store, 'get' | 'put'>,
+    askAccountEveryMs = ASK_ACCOUNT_EVERY_MS,
+  ) {
     const { base_url: baseUrl, email = '', api_token = '' } = trigger.config;
     const basic = Buffer.from(`${email}:${api_token}`).toString('base64');
     const api = new HttpApi({
@@ -39,13 +43,8 @@ export class TrackerAccess {
       if (!answer.isOk || id === undefined) throw question.faultOf(answer);
       return id;
     }, askAccountEveryMs);
-    this.matches = new JqlMatch(ask, api.host, `${email} ${trackerAccount(trigger)}`);
-    this.comments = new OwnComments(ask, trackerAccount(trigger));
+    this.matches = new JqlMatch(ask, api.host, `${email} ${trackerAccount(trigger)}`, store);
+    this.comments = new OwnComments(ask, trackerAccount(trigger), store);
     this.api = new IssueTrackerApi(api);
-  }
-
-  use(store: Store): void {
-    this.matches.use(store);
-    this.comments.use(store);
   }
 }

@@ -3,7 +3,7 @@
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ClientsByCredential } from '../accounts/clients-by-credential.ts';
-import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { TrackerAccess } from './access.ts';
 import { completed, takesChecked } from './checks.ts';
@@ -13,26 +13,24 @@ import { issueTrackerPath, type TrackerSubscriber } from './path.ts';
 import { trackerProof } from './proof.ts';
 import { RefusedQueries } from './refused-queries.ts';
 
-export interface IssueTrackerOptions {
-  readonly maxBodyBytes: number;
-}
-
-export function issueTrackerAdapter({ maxBodyBytes }: IssueTrackerOptions): Adapter<IssueTrackerTrigger> {
+export function issueTrackerAdapter({
+  maxBodyBytes,
+  store,
+  log,
+}: AdapterServices): Adapter<IssueTrackerTrigger> {
   const table = new WebhookTable<TrackerSubscriber>(issueTrackerPath(maxBodyBytes));
   const { of: accessOf, digestOf } = new ClientsByCredential<IssueTrackerTrigger, TrackerAccess>(
     ({ config: { base_url, email, api_token } }) =>
       email === undefined || api_token === undefined ? undefined : [base_url, email, api_token],
-    (trigger) => new TrackerAccess(trigger),
+    (trigger) => new TrackerAccess(trigger, store),
   );
-  const refused = new RefusedQueries();
+  const refused = new RefusedQueries(log);
   return {
     type: 'IssueTracker',
     account: trackerAccount,
     async open(trigger: IssueTrackerTrigger, host: SourceHost): Promise<OpenTrigger> {
-      const access = accessOf(trigger);
-      access?.use(host.store);
-      access?.own.learn();
-      refused.begin(trigger.name, host.log);
+      accessOf(trigger)?.own.learn();
+      refused.begin(trigger.name);
       const verifier = await trackerProof(trigger);
       return { close: await table.add({ trigger, host, methods: ['POST'], verifier }, trigger.config.path) };
     },

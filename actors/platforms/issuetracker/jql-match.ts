@@ -42,32 +42,32 @@ export interface IssueAsked {
 /** Whether it matches, or why the tracker will never say so. */
 export type Verdict = boolean | DeliveryError;
 
-type Kept = Pick<Store, 'get' | 'put'>;
-
 /** For one account at a tracker. */
 export class JqlMatch {
   readonly #ask: AskTracker;
   readonly #host: string;
   readonly #account: string;
+  readonly #store: Pick<Store, 'get' | 'put'>;
   readonly #now: () => number;
   readonly #remembered = new Map<string, { readonly isMatch: boolean; readonly until: number }>();
-  #store: Kept | undefined;
   #underWay = 0;
 
   /**
-   * `host` is who is asked, for notes; `account` tells what is kept of it in the store from what others see there; `now` gives
-   * milliseconds that only grow.
+   * `host` is who is asked, for notes; `account` tells what is kept of it in the store from what others see there; `store` keeps
+   * each yes; `now` gives milliseconds that only grow.
    */
-  constructor(ask: AskTracker, host: string, account: string, now: () => number = () => performance.now()) {
+  constructor(
+    ask: AskTracker,
+    host: string,
+    account: string,
+    store: Pick<Store, 'get' | 'put'>,
+    now: () => number = () => performance.now(),
+  ) {
     this.#ask = ask;
     this.#host = host;
     this.#account = account;
-    this.#now = now;
-  }
-
-  /** Where a yes is kept. */
-  use(store: Kept): void {
     this.#store = store;
+    this.#now = now;
   }
 
   /** By query. Rejects with a DeliveryError while it cannot be found out. */
@@ -145,7 +145,7 @@ export class JqlMatch {
     if (key === undefined) return undefined;
     const before = this.#remembered.get(key);
     if (before !== undefined && before.until > this.#now()) return before.isMatch;
-    return (await this.#store?.get(SPACE, this.#stored(key))) === undefined ? undefined : true;
+    return (await this.#store.get(SPACE, this.#stored(key))) === undefined ? undefined : true;
   }
 
   async #remember(issue: IssueAsked, query: string, isMatch: boolean): Promise<void> {
@@ -154,7 +154,7 @@ export class JqlMatch {
     this.#remembered.delete(key);
     this.#remembered.set(key, { isMatch, until: this.#now() + REMEMBERED_MS });
     forgetOldest(this.#remembered, MAX_REMEMBERED);
-    if (isMatch) await this.#store?.put(SPACE, this.#stored(key), '', { ttlMs: KEPT_MS });
+    if (isMatch) await this.#store.put(SPACE, this.#stored(key), '', { ttlMs: KEPT_MS });
   }
 
   #stored(key: string): string {

@@ -43,23 +43,19 @@ export class OwnComments {
   readonly #account: string;
   /** By issue: what is just being written. Never rejects. */
   readonly #writing = new Map<string, Set<Promise<unknown>>>();
-  #store: Pick<Store, 'get' | 'put'> | undefined;
+  readonly #store: Pick<Store, 'get' | 'put'>;
 
-  /** `account` is that of the adapter. */
-  constructor(ask: AskTracker, account: string) {
+  /** `account` is that of the adapter; `store` keeps the ids. */
+  constructor(ask: AskTracker, account: string, store: Pick<Store, 'get' | 'put'>) {
     this.#ask = ask;
     this.#account = account;
-  }
-
-  /** Where ids are remembered. */
-  use(store: Pick<Store, 'get' | 'put'>): void {
     this.#store = store;
   }
 
   /** Has a comment written to the issue; `write` gives its id. Rejects as that does, and as the store. */
   async write(issue: string, write: () => Promise<string>): Promise<string> {
     const written = write().then(async (id) => {
-      await this.#store?.put(SPACE, this.#key(id), '', { ttlMs: KEPT_MS });
+      await this.#store.put(SPACE, this.#key(id), '', { ttlMs: KEPT_MS });
       return id;
     });
     const writing = written.catch(() => {});
@@ -78,7 +74,7 @@ export class OwnComments {
     if (isOwnAccount === false) return false;
     // Requests that write have a deadline of their own.
     await Promise.all(this.#writing.get(issue) ?? []);
-    if ((await this.#store?.get(SPACE, this.#key(id))) !== undefined) return true;
+    if ((await this.#store.get(SPACE, this.#key(id))) !== undefined) return true;
     try {
       const keys = await this.#properties(id);
       return keys === undefined ? isOwnAccount === true : keys.includes(COMMENT_PROPERTY);

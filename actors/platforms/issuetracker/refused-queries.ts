@@ -13,11 +13,14 @@ const MAX_TRIGGERS = 1_000;
 export class RefusedQueries {
   readonly #remarks = new Remarks();
   readonly #last = new Map<string, string>();
-  #log: Log | undefined;
+  readonly #log: Log;
 
-  /** A trigger is opened, whose query may be another one now; `log` is where it is told. */
-  begin(trigger: string, log: Log): void {
+  constructor(log: Log) {
     this.#log = log;
+  }
+
+  /** Forgets the reason of a trigger that is opened: its query may be a new one. */
+  begin(trigger: string): void {
     this.#last.delete(trigger);
   }
 
@@ -27,7 +30,7 @@ export class RefusedQueries {
     if (this.#last.get(trigger) === reason) return;
     this.#last.set(trigger, reason);
     forgetOldest(this.#last, MAX_TRIGGERS);
-    this.#log?.warn({ trigger, reason }, 'the tracker refuses a jql_filter; the trigger takes no issues');
+    this.#log.warn({ trigger, reason }, 'the tracker refuses a jql_filter; the trigger takes no issues');
     this.#remarks.add(trigger, `the tracker refuses jql_filter: ${reason}`);
   }
 

@@ -3,7 +3,7 @@
 
 import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { chatFilters } from '../../events/inbox/chat-filters.ts';
-import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { readActivityEvent } from './event.ts';
 import { KnownConversations } from './known-conversations.ts';
@@ -15,9 +15,8 @@ import { takes } from './who-may.ts';
 /** A message of the platform has at most some hundred kilobytes. */
 const MAX_ACTIVITY_BYTES = 1024 * 1024;
 
-/** `maxBodyBytes` bounds one request to a webhook. */
-export function teamChatAdapter(maxBodyBytes: number): Adapter<TeamChatTrigger> {
-  const conversations = new KnownConversations();
+export function teamChatAdapter({ maxBodyBytes, store }: AdapterServices): Adapter<TeamChatTrigger> {
+  const conversations = new KnownConversations(store);
   const table = new WebhookTable<TeamChatSubscriber>(
     teamChatPath(Math.min(maxBodyBytes, MAX_ACTIVITY_BYTES), conversations),
   );
@@ -27,7 +26,6 @@ export function teamChatAdapter(maxBodyBytes: number): Adapter<TeamChatTrigger> 
     async open(trigger: TeamChatTrigger, host: SourceHost): Promise<OpenTrigger> {
       // Loaded where tokens are taken only.
       const { teamChatVerifier } = await import('./verifier.ts');
-      conversations.open(host.store);
       const verifier = teamChatVerifier(trigger.config);
       return { close: await table.add({ trigger, host, methods: ['POST'], verifier }, trigger.config.path) };
     },

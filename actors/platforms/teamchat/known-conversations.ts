@@ -16,21 +16,16 @@ import { PLATFORM } from './event.ts';
 /** Half a year without a word. */
 const KEEP_MS = 183 * 24 * 3_600_000;
 
-type KeyValues = Pick<Store, 'put' | 'get' | 'delete' | 'keys'>;
-
 export class KnownConversations {
-  readonly #ofStore = new WeakMap<KeyValues, Map<string, ConversationReferences>>();
-  /** That of the triggers that were opened last. */
-  #store: KeyValues | undefined;
+  readonly #store: Pick<Store, 'put' | 'get' | 'delete' | 'keys'>;
+  readonly #ofApps = new Map<string, ConversationReferences>();
 
-  /** From here on its conversations can be found. */
-  open(store: KeyValues): void {
+  constructor(store: Pick<Store, 'put' | 'get' | 'delete' | 'keys'>) {
     this.#store = store;
   }
 
   /** `triggers`: those that it may be for. Rejects as the store does. */
   async note(
-    store: KeyValues,
     app: string,
     triggers: readonly TeamChatTrigger[],
     { conversation, serviceUrl, channelId }: Activity,
@@ -44,7 +39,7 @@ export class KnownConversations {
     const places = new Set<string>();
     if (isListening(conversation, channel)) places.add(conversation);
     if (isListening(channel)) places.add(channel);
-    const references = this.#of(store, channelId === WITH_DIRECTORY ? app : othersOf(app));
+    const references = this.#of(channelId === WITH_DIRECTORY ? app : othersOf(app));
     await Promise.all(
       Array.from(places, (place) => references.note(place, { target: { place }, serviceUrl })),
     );
@@ -52,25 +47,21 @@ export class KnownConversations {
 
   /** Undefined for one in which nobody has been heard of. */
   async find(app: string, conversation: string): Promise<OutboundTarget | undefined> {
-    if (this.#store === undefined) return undefined;
     const found =
-      (await this.#of(this.#store, app).find(conversation)) ??
-      (await this.#of(this.#store, othersOf(app)).find(conversation));
+      (await this.#of(app).find(conversation)) ?? (await this.#of(othersOf(app)).find(conversation));
     return found && { ...found.target, serviceUrl: found.serviceUrl };
   }
 
-  #of(store: KeyValues, account: string): ConversationReferences {
-    const ofApps = this.#ofStore.get(store) ?? new Map<string, ConversationReferences>();
-    this.#ofStore.set(store, ofApps);
-    const before = ofApps.get(account);
+  #of(account: string): ConversationReferences {
+    const before = this.#ofApps.get(account);
     if (before !== undefined) return before;
     const references = new ConversationReferences({
-      store,
+      store: this.#store,
       platform: PLATFORM,
       account,
       keepMs: KEEP_MS,
     });
-    ofApps.set(account, references);
+    this.#ofApps.set(account, references);
     return references;
   }
 }

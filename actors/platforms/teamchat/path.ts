@@ -84,7 +84,7 @@ export function teamChatPath(
     if (!isItsTurn(activity, event.id, app, host.log))
       return activity.type === 'invoke' ? invokeTaken : nothingToKeep;
     const triggers = subscribers.map((subscriber) => subscriber.trigger);
-    await conversations.note(host.store, app, triggers, activity);
+    await conversations.note(app, triggers, activity);
     const { outcome } = await host.accept(event);
     // Whether the message asks for an approval nobody knows here.
     if (isReaction && isDecision && triggers.some(({ config }) => config.reactions === 'allow'))

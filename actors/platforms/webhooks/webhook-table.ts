@@ -78,8 +78,8 @@ export class WebhookTable<S extends WebhookSubscriber> {
       await before.ending;
     let shared = this.#paths.get(name);
     if (shared === undefined) {
-      shared = new SharedPath(this.#use, path);
-      shared.opened = member.host.listen(shared, address);
+      const listen = (webhook: Webhook) => member.host.listen(webhook, address);
+      shared = new SharedPath(this.#use, path, listen, () => this.#paths.delete(name));
       this.#paths.set(name, shared);
     }
     const joined = shared;
@@ -109,7 +109,7 @@ export class WebhookTable<S extends WebhookSubscriber> {
       return shared.ending;
     };
     if (lingerMs === 0) await end();
-    else shared.linger(end, lingerMs, () => this.#paths.delete(name));
+    else shared.linger(end, lingerMs);
   }
 }
 
@@ -121,15 +121,23 @@ class SharedPath<S extends WebhookSubscriber> implements Webhook {
   #able: ReadonlyMap<string, readonly S[]> = new Map();
   #methods: ReadonlySet<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
-  #forget = (): void => {};
+  readonly #forget: () => void;
   /** Resolves with the way to stop listening. */
-  opened: Promise<() => Promise<void>> = Promise.resolve(async () => {});
+  readonly opened: Promise<() => Promise<void>>;
   /** Set while it is being taken away; never rejects. */
   ending: Promise<void> | undefined;
 
-  constructor(use: PathUse<S>, path: string) {
+  /** Listens. `forget` removes it from the table. */
+  constructor(
+    use: PathUse<S>,
+    path: string,
+    listen: (webhook: Webhook) => Promise<() => Promise<void>>,
+    forget: () => void,
+  ) {
     this.#use = use;
     this.path = path;
+    this.#forget = forget;
+    this.opened = listen(this);
   }
 
   get members(): readonly S[] {
@@ -157,10 +165,9 @@ class SharedPath<S extends WebhookSubscriber> implements Webhook {
     return true;
   }
 
-  linger(end: () => Promise<void>, ms: number, forget: () => void): void {
+  linger(end: () => Promise<void>, ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(end, ms).unref();
-    this.#forget = forget;
   }
 
   /** Not while it is being opened or taken away, which ends by itself. */

@@ -6,7 +6,10 @@ import {
   menuAccounts,
   registerMenu,
 } from '../../../actors/automation/operator/register-menus.ts';
+import { InternalError } from '../../../actors/base/errors/errors.ts';
+import { silentLog } from '../../../actors/base/errors/log.ts';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { AdapterServices } from '../../../actors/platforms/adapter.ts';
 import { makeAdapters } from '../../../actors/platforms/adapters.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import { ConfigError, hasError } from '../../../config/reader/problem.ts';
@@ -19,6 +22,9 @@ import { hintFor } from '../api/unknown-name.ts';
 import type { CommandModule } from '../command.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
+
+const unopened = () => Promise.reject(new InternalError('a registration of menus opens no store'));
+const noStore: AdapterServices['store'] = { get: unopened, put: unopened, delete: unopened, keys: unopened };
 
 interface Options {
   readonly config: string;
@@ -60,7 +66,7 @@ async function registered(
 ): Promise<number> {
   const { triggers, redactor, maxBodyBytes } = await read(config);
   checkNames(triggers, names);
-  const adapters = makeAdapters({ maxBodyBytes });
+  const adapters = makeAdapters({ maxBodyBytes, store: noStore, log: silentLog });
   const { accounts, without, keptOut } = menuAccounts(triggers, names, guild, adapters.ofType);
   if (guild !== undefined && accounts.length === 0 && keptOut.length === 0)
     throw new UsageError('--guild: no trigger is of a platform that has guilds');

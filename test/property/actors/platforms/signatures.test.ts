@@ -11,6 +11,7 @@ import { communityChatAdapter } from '../../../../actors/platforms/communitychat
 import { httpAdapter } from '../../../../actors/platforms/http/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
 import type { Webhook, WebhookReply } from '../../../../actors/platforms/webhooks/webhook.ts';
+import { adapterServices } from '../../../fixtures/automation/adapter-services.ts';
 import { repoExamples } from '../../../fixtures/automation/repo-payloads.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger, httpTrigger, repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
@@ -148,7 +149,7 @@ function sameBase64(a: string, b: string): boolean {
 test('an interaction of a community chat', async () => {
   const keys = nacl.sign.keyPair();
   const public_key = Buffer.from(keys.publicKey).toString('hex');
-  await communityChatAdapter(1_000_000).open(
+  await communityChatAdapter(adapterServices()).open(
     communityChatTrigger('chat', { public_key, register: 'never' }),
     catching,
   );

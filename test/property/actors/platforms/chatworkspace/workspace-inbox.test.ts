@@ -31,19 +31,24 @@ class World {
   readonly #byToken = new Map(TEAMS.map((team) => [team as string, this.#botIn(team)]));
   readonly bots = new AppBots(({ config }) => this.#byToken.get(config.bot_token) as WorkspaceBot);
   readonly inbox = new WorkspaceInbox({
-    account: { name: 'A1', turns: new BotTurns(), channels: new ChannelNames(), bots: this.bots },
+    account: {
+      name: 'A1',
+      turns: new BotTurns(),
+      channels: new ChannelNames(this.host.log),
+      bots: this.bots,
+    },
     host: this.host,
   });
 
   constructor() {
     for (const trigger of this.triggers) {
       this.bots.join(trigger);
-      void this.bots.with([]).map((bot) => bot.load(this.host.store));
+      void this.bots.with([]).map((bot) => bot.load());
     }
   }
 
   #botIn(team: Team): WorkspaceBot {
-    const bot = new WorkspaceBot(team, 'http://127.0.0.1:1');
+    const bot = new WorkspaceBot(team, 'http://127.0.0.1:1', this.host.store);
     const identity = async () => {
       if (!this.telling.has(team)) throw new Error('away');
       return { team, user: `U${team}`, bot: `B${team}` };

@@ -18,6 +18,7 @@ import { communityChatAdapter } from '../../../../../actors/platforms/communityc
 import type { Delivery } from '../../../../../actors/store/delivery.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { chatError } from '../../../../fixtures/community-platform/chat-error.ts';
@@ -104,7 +105,7 @@ class World {
   readonly asked: Asked[] = [];
   /** Real milliseconds to an acknowledgement. */
   slowest = 0;
-  #adapter: Adapter<CommunityChatTrigger> = communityChatAdapter(1_000_000);
+  #adapter: Adapter<CommunityChatTrigger> = communityChatAdapter(adapterServices(this.host));
   #trigger = communityChatTrigger('desk');
   #opened: OpenTrigger | undefined;
   #work: OutboxWork | undefined;
@@ -131,7 +132,7 @@ class World {
     const path = `/in/${++this.#builds}`;
     this.platform.webhookUrl = this.host.url + path;
     this.#trigger = { ...this.#trigger, config: { ...this.#trigger.config, path } };
-    this.#adapter = communityChatAdapter(1_000_000);
+    this.#adapter = communityChatAdapter(adapterServices(this.host));
     this.#opened = await this.#adapter.open(this.#trigger, this.host);
     const { store } = this.host;
     this.#work = new OutboxWork({

@@ -14,6 +14,7 @@ import { accountOf } from '../../../../../actors/platforms/adapter.ts';
 import { makeAdapters } from '../../../../../actors/platforms/adapters.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { repoHostTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 import type { Refusal } from '../../../../fixtures/repositories/fake-repo-api.ts';
@@ -111,7 +112,7 @@ async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: 
   } as Trigger;
   let work!: OutboxWork;
   const begin = () => {
-    const adapter = makeAdapters({ maxBodyBytes: 1 }).ofType(trigger.type);
+    const adapter = makeAdapters(adapterServices()).ofType(trigger.type);
     const account = accountOf(adapter, trigger);
     work = new OutboxWork({
       platform: account.platform,

@@ -17,7 +17,9 @@ import { KnownConversations } from '../../../../../actors/platforms/teamchat/kno
 import { teamChatOutbound } from '../../../../../actors/platforms/teamchat/outbound.ts';
 import { teamPacing } from '../../../../../actors/platforms/teamchat/pacing.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { teamChatTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 import { type Fault, TeamPlatform } from '../../../../fixtures/team-platform/team-platform.ts';
 
 const SECOND = 1_000;
@@ -109,7 +111,7 @@ async function sendAll(steps: readonly Step[]) {
   const rowsById = new Map<string, Row>();
   const outbound = teamChatOutbound(
     teamPacing(() => now),
-    new KnownConversations(),
+    new KnownConversations(new MemoryStore()),
   );
   const watched: typeof outbound = {
     ...outbound,
@@ -120,7 +122,7 @@ async function sendAll(steps: readonly Step[]) {
         throw error;
       }),
   };
-  const adapter = { ...teamChatAdapter(1), outbound: watched };
+  const adapter = { ...teamChatAdapter(adapterServices()), outbound: watched };
   const account = accountOf(adapter, trigger);
   const work = new OutboxWork({
     platform: account.platform,

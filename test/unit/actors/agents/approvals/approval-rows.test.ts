@@ -12,6 +12,7 @@ import type { OutboundTarget } from '../../../../../actors/events/outbox/outboun
 import { renderedOf } from '../../../../../actors/events/outbox/outbox-rows.ts';
 import { makeAdapters } from '../../../../../actors/platforms/adapters.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import {
   businessMessengerTrigger,
   chatWorkspaceTrigger,
@@ -21,7 +22,7 @@ import {
 
 const ID = '01234567-89ab-4def-8123-456789abcdef';
 const origin = { id: ID, run: 'a:1/approval/no/1' };
-const adapters = makeAdapters({ maxBodyBytes: 1_000 });
+const adapters = makeAdapters(adapterServices());
 
 const asked: Omit<ApprovalBody, 'question'> = {
   ...{ kind: 'tool', title: 'bank/pay', agent: 'payer', type: 'Manual', trace: '', digest: '' },

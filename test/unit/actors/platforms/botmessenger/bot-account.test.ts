@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { type BotAccount, BotAccounts } from '../../../../../actors/platforms/botmessenger/account.ts';
 import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 
 setFlagsFromString('--expose-gc');
@@ -12,7 +13,7 @@ const triggerOf = (bot_token: string, name = 'helper') =>
   ({ name, config: { bot_token, api_root: 'https://api.telegram.org' } }) as BotMessengerTrigger;
 
 test('a bot is one for all of its triggers, also for one that comes in place of another', () => {
-  const { of } = new BotAccounts();
+  const { of } = new BotAccounts(adapterServices());
   const first = triggerOf('42:secret');
   expect(of(triggerOf('42:secret', 'other'))).toBe(of(first));
   expect(of(triggerOf('42:renewed'))).toBe(of(first));
@@ -20,7 +21,7 @@ test('a bot is one for all of its triggers, also for one that comes in place of 
 });
 
 test('a bot that no trigger has any more is forgotten, however many there were; one in use is not', async () => {
-  const { of } = new BotAccounts();
+  const { of } = new BotAccounts(adapterServices());
   const kept = triggerOf('1:secret');
   const account = of(kept);
   const gone: WeakRef<BotAccount>[] = [];

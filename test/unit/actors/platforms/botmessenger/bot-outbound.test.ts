@@ -11,6 +11,7 @@ import { BotApi } from '../../../../../actors/platforms/botmessenger/api.ts';
 import type { BotCall } from '../../../../../actors/platforms/botmessenger/message.ts';
 import { QueryAnswers } from '../../../../../actors/platforms/botmessenger/query-answers.ts';
 import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import type { Bot } from '../../../../fixtures/bot-platform/bot.ts';
 import { BotError, tooManyRequests } from '../../../../fixtures/bot-platform/bot-error.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
   chat = platform.privateChat(platform.person('Ann'), bot);
   const config = { bot_token: bot.token, api_root: platform.url, chat_ids: [] };
   trigger = { name: 't', type: 'BotMessenger', config } as unknown as BotMessengerTrigger;
-  const adapter = botMessengerAdapter(1_000_000);
+  const adapter = botMessengerAdapter(adapterServices());
   if (adapter.outbound === undefined) throw new Error('the adapter sends nothing');
   outbound = adapter.outbound;
 });

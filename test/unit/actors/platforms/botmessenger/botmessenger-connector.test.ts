@@ -9,6 +9,7 @@ import { botConnector, pollTimes } from '../../../../../actors/platforms/botmess
 import { ConnectionError } from '../../../../../actors/platforms/connections/connector.ts';
 import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import type { Bot } from '../../../../fixtures/bot-platform/bot.ts';
@@ -39,7 +40,7 @@ const triggerOf = (bot: Bot, commands: readonly object[] = []) =>
   }) as unknown as BotMessengerTrigger;
 
 async function open(bot: Bot, commands: readonly object[] = [], at = host) {
-  const { close } = await botMessengerAdapter(1_000_000).open(triggerOf(bot, commands), at);
+  const { close } = await botMessengerAdapter(adapterServices(at)).open(triggerOf(bot, commands), at);
   closing.push(close);
   await eventually(() => expect(bot.updates.isPolled).toBe(true));
   return close;
@@ -82,7 +83,7 @@ describe('what comes', () => {
       const ann = platform.person('Ann');
       const chat = platform.group('Team', bot);
       const opened = { ...triggerOf(bot), welcome } as BotMessengerTrigger;
-      const { close } = await botMessengerAdapter(1_000_000).open(opened, host);
+      const { close } = await botMessengerAdapter(adapterServices(host)).open(opened, host);
       closing.push(close);
       await eventually(() => expect(bot.updates.isPolled).toBe(true));
       expect(bot.updates.allowed).toContain('my_chat_member');
@@ -252,7 +253,7 @@ describe('a poll', () => {
   const signal = new AbortController().signal;
   const connect = (bot: Bot, times = pollTimes, ending = signal) => {
     const trigger = triggerOf(bot);
-    const account = new BotAccount(String(bot.id), String(bot.id));
+    const account = new BotAccount(String(bot.id), String(bot.id), host);
     const api = new BotApi(trigger.config);
     const connector = botConnector({ trigger, account, api, host, times });
     return connector.connect(ending, () => [trigger]);

@@ -10,6 +10,7 @@ import { WorkspaceApi } from '../../../../../actors/platforms/chatworkspace/api.
 import { ChannelNames } from '../../../../../actors/platforms/chatworkspace/channel-names.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
 import type { ChatWorkspaceTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
 import type { App } from '../../../../fixtures/workspace-platform/app.ts';
@@ -19,6 +20,7 @@ import { WorkspacePlatform } from '../../../../fixtures/workspace-platform/works
 let platform: WorkspacePlatform;
 let app: App;
 let now: number;
+let host: TestSourceHost;
 let names: ChannelNames;
 let api: WorkspaceApi;
 
@@ -26,7 +28,8 @@ beforeEach(async () => {
   platform = await new WorkspacePlatform().start();
   app = platform.addApp('A1');
   now = 1_000;
-  names = new ChannelNames(() => now);
+  host = new TestSourceHost();
+  names = new ChannelNames(host.log, () => now);
   api = new WorkspaceApi({ token: app.botToken, api_root: platform.apiRoot });
 });
 afterEach(() => platform.stop());
@@ -61,14 +64,12 @@ test('a name that cannot be had is told as such, and is asked for again', async 
 
 test('names that are refused for good are none for a while, and the log says why, once', async () => {
   const [{ id }, other] = [platform.addChannel('ops', [app]), platform.addChannel('other', [app])];
-  const { log, lines } = new TestSourceHost();
-  names.tellTo(log);
   app.lacks.add('channels:read');
   expect([await ask(id), await ask(other.id), names.known(id, api)]).toEqual([[], [], []]);
-  expect(JSON.stringify(lines)).toMatch(
+  expect(JSON.stringify(host.lines)).toMatch(
     /what C\w+ is called is not known: missing_scope .*it needs channels:read/,
   );
-  expect([lines.length, asked()]).toEqual([1, 1]);
+  expect([host.lines.length, asked()]).toEqual([1, 1]);
   expect(names.remarks).toEqual([
     expect.objectContaining({ text: expect.stringContaining('missing_scope') }),
   ]);
@@ -115,7 +116,7 @@ test('what the platform takes is not exceeded, and its pauses are kept', async (
 describe('a filter by names', () => {
   let adapter: ReturnType<typeof chatWorkspaceAdapter>;
   beforeEach(() => {
-    adapter = chatWorkspaceAdapter(1_000_000);
+    adapter = chatWorkspaceAdapter(adapterServices());
   });
   const event = (channel: string, more: Partial<InboundEvent> = {}): InboundEvent => ({
     platform: 'chatworkspace',

@@ -7,6 +7,7 @@ import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { chatWorkspaceAdapter } from '../../../../../actors/platforms/chatworkspace/adapter.ts';
 import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { ChatWorkspaceTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
   platform = await new WorkspacePlatform().start();
   app = platform.addApp('A1');
   channel = platform.addChannel('ops', [app]);
-  adapter = chatWorkspaceAdapter(26_214_400);
+  adapter = chatWorkspaceAdapter(adapterServices(host));
 });
 afterEach(async () => {
   for (const end of ends) await end();
@@ -361,7 +362,7 @@ test('who the bot is, is known after a restart, and asked for once for all its t
     ['chatworkspace-bots', expect.any(String), expect.any(String), { ttlMs: expect.any(Number) }],
   ]);
   platform.isAway = true;
-  adapter = chatWorkspaceAdapter(26_214_400);
+  adapter = chatWorkspaceAdapter(adapterServices(host));
   await open({ path: '/again' }, 'again');
   const payload = callbackPayload(app, channel, { type: 'message', ts: '1.9', user: app.user, text: 'mine' });
   const again = new EventSender({ url: `${host.url}/again`, signingSecret: app.signingSecret });

@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { chatWorkspaceAdapter } from '../../../../../actors/platforms/chatworkspace/adapter.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -15,6 +16,7 @@ let platform: WorkspacePlatform;
 let installed: App;
 let app: AppSockets;
 let host: TestSourceHost;
+let adapter: ReturnType<typeof chatWorkspaceAdapter>;
 const closing: (() => Promise<unknown>)[] = [];
 
 beforeEach(async () => {
@@ -22,14 +24,13 @@ beforeEach(async () => {
   installed = platform.addApp('A0111');
   app = platform.socketsOf(installed);
   host = new TestSourceHost();
+  adapter = chatWorkspaceAdapter(adapterServices(host));
 });
 
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
   await platform.stop();
 });
-
-const adapter = chatWorkspaceAdapter(1_000_000);
 
 async function open(name = 'ops', config: object = {}) {
   const trigger = chatWorkspaceTrigger(name, {

@@ -9,6 +9,7 @@ import { WorkspaceAccounts } from '../../../../../actors/platforms/chatworkspace
 import { workspaceOutbound } from '../../../../../actors/platforms/chatworkspace/outbound.ts';
 import { workspacePacing } from '../../../../../actors/platforms/chatworkspace/pacing.ts';
 import type { ChatWorkspaceTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
 import type { App } from '../../../../fixtures/workspace-platform/app.ts';
 import type { Channel } from '../../../../fixtures/workspace-platform/channel.ts';
@@ -29,7 +30,7 @@ beforeEach(async () => {
   channel = platform.addChannel('ops', [app]);
   const { botToken: bot_token, signingSecret: signing_secret } = app;
   trigger = chatWorkspaceTrigger('t', { bot_token, signing_secret, api_root: platform.apiRoot });
-  const accounts = new WorkspaceAccounts();
+  const accounts = new WorkspaceAccounts(adapterServices());
   outbound = workspaceOutbound({
     pacing: workspacePacing(() => now),
     apiOf: (each) => accounts.botOf(each).api,

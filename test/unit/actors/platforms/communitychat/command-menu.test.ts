@@ -5,6 +5,7 @@ import type { DeliveryError } from '../../../../../actors/events/outbox/delivery
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/platforms/communitychat/adapter.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -18,7 +19,7 @@ let adapter: Adapter<CommunityChatTrigger>;
 beforeEach(async () => {
   host = await new TestSourceHost().start();
   platform = await new CommunityPlatform().start();
-  adapter = communityChatAdapter(1_000_000);
+  adapter = communityChatAdapter(adapterServices(host));
 });
 afterEach(() => Promise.all([host.stop(), platform.stop()]));
 
@@ -132,7 +133,7 @@ describe('register', () => {
     expect(puts().map(({ status }) => status)).toEqual([429, 200]);
     const error = formError([{ path: '0.name', code: 'INVALID', message: 'Command name is invalid' }]);
     platform.faults.plan({ kind: 'refuse', error }, ({ method }) => method === 'PUT');
-    adapter = communityChatAdapter(1_000_000);
+    adapter = communityChatAdapter(adapterServices(host));
     await expect(registered([triggerOf('a', {})])).rejects.toThrow(
       '50035 invalid form body: Invalid Form Body: 0.name: Command name is invalid (INVALID)',
     );
@@ -163,7 +164,7 @@ describe('a menu that is kept in step', () => {
     expect(puts()).toHaveLength(3);
     // Another process: somebody may have put another menu while none was there.
     for (const each of last) await each.close();
-    adapter = communityChatAdapter(1_000_000);
+    adapter = communityChatAdapter(adapterServices(host));
     await adapter.open(triggerOf('b', { page: 'y' }, { path: '/in/another' }), host);
     await eventually(() => expect(puts()).toHaveLength(4));
   });

@@ -7,6 +7,7 @@ import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/platforms/communitychat/adapter.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { matched } from '../../../../../machines/matching.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { formFault } from '../../../../fixtures/community-platform/check-form.ts';
@@ -35,7 +36,7 @@ beforeEach(async () => {
   host = await new TestSourceHost().start();
   platform = await new CommunityPlatform().start();
   platform.webhookUrl = host.url + PATH;
-  adapter = communityChatAdapter(26_214_400);
+  adapter = communityChatAdapter(adapterServices(host));
 });
 afterEach(() => Promise.all([host.stop(), platform.stop()]));
 

@@ -11,6 +11,7 @@ import type {
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/platforms/communitychat/adapter.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { rowsOfAnswer } from '../../../../fixtures/automation/outbound.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
@@ -30,7 +31,7 @@ beforeEach(async () => {
   host = await new TestSourceHost().start();
   platform = await new CommunityPlatform().start();
   platform.webhookUrl = `${host.url}/webhook/communitychat`;
-  adapter = communityChatAdapter(1_000_000);
+  adapter = communityChatAdapter(adapterServices(host));
   if (adapter.outbound === undefined) throw new Error('it sends nothing');
   outbound = adapter.outbound;
   const { publicKey: public_key, apiRoot: api_root, world } = platform;

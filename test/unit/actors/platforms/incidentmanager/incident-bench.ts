@@ -8,6 +8,7 @@ import {
 } from '../../../../../actors/platforms/incidentmanager/adapter.ts';
 import type { NewEvent, StoredEvent } from '../../../../../actors/store/event.ts';
 import type { IncidentManagerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { rowsOfAnswer, sendRow } from '../../../../fixtures/automation/outbound.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { incidentManagerTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -31,7 +32,7 @@ export class IncidentBench {
   readonly host = new TestSourceHost();
   readonly platform = new IncidentPlatform({ apiKey: API_KEY, routingKey: ROUTING_KEY, users: [bot, ada] });
   readonly #opened: OpenTrigger[] = [];
-  adapter: Adapter<IncidentManagerTrigger> = incidentManagerAdapter({ maxBodyBytes: 1_000_000 });
+  adapter: Adapter<IncidentManagerTrigger> = incidentManagerAdapter(adapterServices(this.host));
   trigger: IncidentManagerTrigger = incidentManagerTrigger('incidents');
   sender = new WebhookSender('', [SECRET]);
 
@@ -52,7 +53,7 @@ export class IncidentBench {
   /** Opens a trigger, of which the rest of the bench is then. */
   async open(config: Config = {}, name = 'incidents', options: Partial<IncidentManagerOptions> = {}) {
     if (Object.keys(options).length > 0)
-      this.adapter = incidentManagerAdapter({ maxBodyBytes: 1_000_000, ...options });
+      this.adapter = incidentManagerAdapter({ ...adapterServices(this.host), ...options });
     const { url } = this.platform;
     this.trigger = incidentManagerTrigger(name, { api_url: url, events_url: url, ...config });
     this.#opened.push(await this.adapter.open(this.trigger, this.host));

@@ -11,6 +11,7 @@ import {
   MAX_NOTE,
   noteContent,
 } from '../../../../../actors/platforms/incidentmanager/render-answer.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { incidentManagerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { eventFault } from '../../../../fixtures/incident-platform/check-event.ts';
 
@@ -100,7 +101,7 @@ test('a reaction has no form there', () => {
 test('what goes to the one API is not held back while the other is down', () => {
   const bases = { api_url: 'https://rest.example', events_url: 'https://events.example' };
   const trigger = incidentManagerTrigger('t', { ...bases, api_key: 'k', routing_key: 'r' });
-  const { account, outbound } = incidentManagerAdapter({ maxBodyBytes: 1 });
+  const { account, outbound } = incidentManagerAdapter(adapterServices());
   const card = { actions: [{ id: 'resolve', title: 'Resolve' }] };
   const rows = outbound?.render(trigger, { target, action: post, text: 'Done.', card }) ?? [];
   expect(rows.map((row) => outbound?.serviceOf?.(row))).toEqual(['rest.example', 'events.example']);

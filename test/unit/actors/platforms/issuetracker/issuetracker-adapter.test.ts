@@ -8,6 +8,7 @@ import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { issueTrackerAdapter } from '../../../../../actors/platforms/issuetracker/adapter.ts';
 import type { IssueTrackerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { issueTrackerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import {
@@ -32,7 +33,7 @@ let adapter: Adapter<IssueTrackerTrigger>;
 
 beforeEach(async () => {
   host = await new TestSourceHost().start();
-  adapter = issueTrackerAdapter({ maxBodyBytes: 16_777_216 });
+  adapter = issueTrackerAdapter(adapterServices(host));
 });
 afterEach(() => host.stop());
 

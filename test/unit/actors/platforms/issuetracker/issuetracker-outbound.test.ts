@@ -8,6 +8,7 @@ import { plainText } from '../../../../../actors/platforms/issuetracker/document
 import { commentMark } from '../../../../../actors/platforms/issuetracker/own-comments.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { IssueTrackerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { rowsOfAnswer, sendRow } from '../../../../fixtures/automation/outbound.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { issueTrackerTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -33,7 +34,7 @@ beforeEach(async () => {
   tracker = await new IssueTracker({ email: 'agent@example.com', apiToken: TOKEN }).start();
   issueId = tracker.addIssue(KEY);
   host = await new TestSourceHost().start();
-  adapter = issueTrackerAdapter({ maxBodyBytes: 1_000_000 });
+  adapter = issueTrackerAdapter(adapterServices(host));
   const credentials = { base_url: tracker.url, email: 'agent@example.com', api_token: TOKEN };
   trigger = issueTrackerTrigger('desk', credentials);
   ({ close } = await adapter.open(trigger, host));

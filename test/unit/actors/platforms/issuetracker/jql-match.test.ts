@@ -23,7 +23,11 @@ async function faultOf(verdicts: Promise<unknown>): Promise<DeliveryError> {
 describe('the tracker', () => {
   test('is asked for all queries at once, by the number of the issue (JQ4)', async () => {
     const { ask, requests } = askedOf(matches([10040], [], [1, 10040]));
-    const found = await new JqlMatch(ask, 'tracker.example', 'bot').verdicts(issue, ['a', 'b', 'c']);
+    const found = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(issue, [
+      'a',
+      'b',
+      'c',
+    ]);
     expect(Object.fromEntries(found)).toEqual({ a: true, b: false, c: true });
     expect(requests).toEqual([
       {
@@ -40,14 +44,20 @@ describe('the tracker', () => {
     const { ask, requests } = askedOf((request) =>
       matches(...(request.json as { jqls: readonly string[] }).jqls.map(() => [10040])),
     );
-    const found = await new JqlMatch(ask, 'tracker.example', 'bot').verdicts(issue, queries);
+    const found = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(
+      issue,
+      queries,
+    );
     expect([...found.values()]).toEqual(queries.map(() => true));
     expect(requests).toHaveLength(3);
   });
 
   test('refuses one query, and says what of the others (JQ2)', async () => {
     const { ask } = askedOf(matches([10040], "The value 'X' does not exist for the field 'project'."));
-    const found = await new JqlMatch(ask, 'tracker.example', 'bot').verdicts(issue, ['good', 'bad']);
+    const found = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(issue, [
+      'good',
+      'bad',
+    ]);
     expect(found.get('good')).toBe(true);
     const fault = found.get('bad') as DeliveryError;
     expect(fault).toMatchObject({ isFinal: true });
@@ -59,7 +69,10 @@ describe('the tracker', () => {
   test('refuses all for one of them: it is asked one by one', async () => {
     const bad = answerOf(400, { errorMessages: ['Error in the JQL Query'] });
     const { ask, requests } = askedOf(bad, matches([10040]), bad);
-    const found = await new JqlMatch(ask, 'tracker.example', 'bot').verdicts(issue, ['good', 'bad']);
+    const found = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(issue, [
+      'good',
+      'bad',
+    ]);
     expect(found.get('good')).toBe(true);
     expect((found.get('bad') as DeliveryError).message).toContain('400: Error in the JQL Query');
     expect(requests).toHaveLength(3);
@@ -71,7 +84,10 @@ describe('the tracker', () => {
     [404, { errorMessages: [] }, '404 without an answer of the platform (from tracker.example)'],
   ])('refuses the account for good with %i', async (status, body, note) => {
     const { ask, requests } = askedOf(answerOf(status, body));
-    const found = await new JqlMatch(ask, 'tracker.example', 'bot').verdicts(issue, ['a', 'b']);
+    const found = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(issue, [
+      'a',
+      'b',
+    ]);
     for (const verdict of found.values()) {
       expect(verdict).toMatchObject({ isFinal: true, isOutcomeUnknown: false });
       expect((verdict as DeliveryError).message).toBe(
@@ -102,7 +118,9 @@ describe('the tracker', () => {
     ],
   ])('%s: the event is to come again (JQ2)', async (_, answer, kind) => {
     const { ask } = askedOf(answer);
-    const fault = await faultOf(new JqlMatch(ask, 'tracker.example', 'bot').verdicts(issue, ['a', 'b']));
+    const fault = await faultOf(
+      new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(issue, ['a', 'b']),
+    );
     expect(fault).toMatchObject(kind);
     expect(fault.message).toMatch(/^whether TES-41 matches jql_filter is not known: /);
   });
@@ -119,6 +137,7 @@ describe('the tracker', () => {
       },
       'tracker.example',
       'bot',
+      new MemoryStore(),
     );
     const others = Array.from({ length: 8 }, (_, at) =>
       match.verdicts({ ...issue, event: String(at) }, ['a']),
@@ -139,7 +158,9 @@ describe('a no to what has just happened', () => {
   const found = (...ids: readonly string[]) => answerOf(200, { issues: ids.map((id) => ({ id })) });
   const verdict = async (answer: ApiAnswer, query = 'a') => {
     const { ask, requests } = askedOf(matches([]), answer);
-    const verdicts = await new JqlMatch(ask, 'tracker.example', 'bot').verdicts(fresh, [query]);
+    const verdicts = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(fresh, [
+      query,
+    ]);
     return { verdict: verdicts.get(query), asked: requests[1]?.json };
   };
 
@@ -165,7 +186,7 @@ describe('what was said', () => {
   test('holds for a minute for the event, and for no other (JQ1)', async () => {
     let now = 0;
     const { ask, requests } = askedOf(matches([]));
-    const match = new JqlMatch(ask, 'tracker.example', 'bot', () => now);
+    const match = new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore(), () => now);
     const count = async (more: Partial<typeof issue> = {}, query = 'a') => {
       await match.verdicts({ ...issue, ...more }, [query]);
       return requests.length;
@@ -180,20 +201,17 @@ describe('what was said', () => {
 
   test('holds a day where it was yes, also in another process: work on an issue may take it out of a query (JQ1)', async () => {
     const store = new MemoryStore();
-    const before = new JqlMatch(askedOf(matches([10040], [])).ask, 'tracker.example', 'bot');
-    before.use(store);
+    const before = new JqlMatch(askedOf(matches([10040], [])).ask, 'tracker.example', 'bot', store);
     await before.verdicts(issue, ['yes', 'no']);
     const { ask, requests } = askedOf(matches([]));
-    const after = new JqlMatch(ask, 'tracker.example', 'bot');
-    after.use(store);
+    const after = new JqlMatch(ask, 'tracker.example', 'bot', store);
     expect(Object.fromEntries(await after.verdicts(issue, ['yes', 'no']))).toEqual({ yes: true, no: false });
     expect(requests).toMatchObject([{ json: { jqls: ['no'] } }]);
   });
 
   test('of an event that nothing tells from others is not remembered', async () => {
     const { ask, requests } = askedOf(matches([10040]));
-    const match = new JqlMatch(ask, 'tracker.example', 'bot');
-    match.use(new MemoryStore());
+    const match = new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore());
     for (let count = 0; count < 2; count += 1) await match.verdicts({ ...issue, event: undefined }, ['a']);
     expect(requests).toHaveLength(2);
   });

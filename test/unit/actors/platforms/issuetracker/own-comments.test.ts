@@ -15,7 +15,7 @@ const keys = (...names: readonly string[]) => answerOf(200, { keys: names.map((k
 describe('a comment', () => {
   test('with our property is one of ours, whoever is said to have written it (ITC1)', async () => {
     const { ask, requests } = askedOf(keys('sd.public.comment', COMMENT_PROPERTY));
-    const own = new OwnComments(ask, 'tracker.example');
+    const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     expect(await own.isOurs(comment)).toBe(true);
     expect(await own.isOurs({ ...comment, isOwnAccount: undefined })).toBe(true);
     expect(requests[0]).toMatchObject({ path: '/rest/api/3/comment/10019/properties' });
@@ -23,12 +23,12 @@ describe('a comment', () => {
 
   test('that a person has written under our account is none', async () => {
     const { ask } = askedOf(keys('sd.public.comment'));
-    expect(await new OwnComments(ask, 'tracker.example').isOurs(comment)).toBe(false);
+    expect(await new OwnComments(ask, 'tracker.example', new MemoryStore()).isOurs(comment)).toBe(false);
   });
 
   test('of another account is none, and nobody is asked', async () => {
     const { ask, requests } = askedOf(keys(COMMENT_PROPERTY));
-    const own = new OwnComments(ask, 'tracker.example');
+    const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     expect(await own.isOurs({ ...comment, isOwnAccount: false })).toBe(false);
     expect(requests).toEqual([]);
   });
@@ -37,7 +37,7 @@ describe('a comment', () => {
     'of which the tracker says nothing but %i counts as ours under our account alone (ITC3)',
     async (status) => {
       const { ask } = askedOf(answerOf(status));
-      const own = new OwnComments(ask, 'tracker.example');
+      const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
       expect(await own.isOurs(comment)).toBe(true);
       expect(await own.isOurs({ ...comment, isOwnAccount: undefined })).toBe(false);
     },
@@ -53,7 +53,7 @@ describe('a comment', () => {
     ],
   ])('is neither while the tracker %s: the event comes again (ITC3)', async (_, answer) => {
     const { ask } = askedOf(answer);
-    const own = new OwnComments(ask, 'tracker.example');
+    const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     const fault = await own.isOurs(comment).catch((error) => error);
     expect(fault).toBeInstanceOf(DeliveryError);
     expect(fault.isFinal).toBe(false);
@@ -67,19 +67,16 @@ describe('what was written', () => {
   test('is known by its id where a tracker keeps no properties, after a restart too (ITC2)', async () => {
     const store = new MemoryStore();
     const { ask } = askedOf(answerOf(404));
-    const before = new OwnComments(ask, 'tracker.example');
-    before.use(store);
+    const before = new OwnComments(ask, 'tracker.example', store);
     expect(await before.write('TES-41', async () => '10019')).toBe('10019');
-    const after = new OwnComments(ask, 'tracker.example');
-    after.use(store);
+    const after = new OwnComments(ask, 'tracker.example', store);
     expect(await after.isOurs({ ...comment, isOwnAccount: undefined })).toBe(true);
     expect(await after.isOurs({ ...comment, id: '10020', isOwnAccount: undefined })).toBe(false);
   });
 
   test('is waited for while it is being written to the issue, and to that one alone (ITC2)', async () => {
     const { ask } = askedOf(answerOf(404));
-    const own = new OwnComments(ask, 'tracker.example');
-    own.use(new MemoryStore());
+    const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     let resolve = (_: string): void => {};
     const promise = new Promise<string>((settle) => {
       resolve = settle;
@@ -95,8 +92,7 @@ describe('what was written', () => {
 
   test('in vain holds up nobody for longer than that takes', async () => {
     const { ask } = askedOf(answerOf(404));
-    const own = new OwnComments(ask, 'tracker.example');
-    own.use(new MemoryStore());
+    const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     const failing = own.write('TES-41', () => Promise.reject(new DeliveryError('refused')));
     const asked = own.isOurs({ ...comment, isOwnAccount: undefined });
     await expect(failing).rejects.toThrow('refused');

@@ -13,9 +13,9 @@ const refusal = (reason: string, issue = 'TES-1') =>
 
 beforeEach(() => {
   said = [];
-  refused = new RefusedQueries();
-  refused.begin('a', log);
-  refused.begin('b', log);
+  refused = new RefusedQueries(log);
+  refused.begin('a');
+  refused.begin('b');
 });
 
 test('a reason is told once of each trigger, whatever issue was asked about (RQ1)', () => {
@@ -31,7 +31,7 @@ test('a reason is told once of each trigger, whatever issue was asked about (RQ1
 test('another reason is told, and the same again of a trigger that was opened anew (RQ1)', () => {
   refused.note('a', refusal('no such field'));
   refused.note('a', refusal('no such project'));
-  refused.begin('a', log);
+  refused.begin('a');
   refused.note('a', refusal('no such project'));
   expect(said).toMatchObject([
     { reason: 'no such field' },

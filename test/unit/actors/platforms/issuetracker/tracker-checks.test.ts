@@ -8,6 +8,7 @@ import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { issueTrackerAdapter } from '../../../../../actors/platforms/issuetracker/adapter.ts';
 import { COMMENT_PROPERTY } from '../../../../../actors/platforms/issuetracker/own-comments.ts';
 import type { IssueTrackerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { issueTrackerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { IssueTracker } from '../../../../fixtures/issue-tracker/issue-tracker.ts';
@@ -31,7 +32,7 @@ beforeEach(async () => {
   host = await new TestSourceHost().start();
   tracker = await new IssueTracker(ACCOUNT).start();
   tracker.queries.set(HIGH, () => true);
-  adapter = issueTrackerAdapter({ maxBodyBytes: 1_000_000 });
+  adapter = issueTrackerAdapter(adapterServices(host));
 });
 afterEach(async () => {
   await tracker.stop();

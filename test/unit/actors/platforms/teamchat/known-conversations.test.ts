@@ -10,9 +10,7 @@ const APP = 'the-app';
 const triggers = [{ config: { allowed_channels: [] } }] as unknown as readonly TeamChatTrigger[];
 
 test('conversations that strangers begin in a browser, however many, make none of the chat itself forgotten', async () => {
-  const store = new MemoryStore();
-  const known = new KnownConversations();
-  known.open(store);
+  const known = new KnownConversations(new MemoryStore());
   const note = (channelId: string, id: string) => {
     const payload = {
       type: 'message',
@@ -23,7 +21,7 @@ test('conversations that strangers begin in a browser, however many, make none o
     };
     const activity = activityIn(payload);
     if (activity === undefined) throw new Error('no activity');
-    return known.note(store, APP, triggers, activity);
+    return known.note(APP, triggers, activity);
   };
   await note('msteams', '19:ops@thread.tacv2');
   for (let n = 0; n <= 10_000; n += 1) await note('webchat', `page-${n}`);

@@ -7,6 +7,7 @@ import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts
 import { teamChatAdapter } from '../../../../../actors/platforms/teamchat/adapter.ts';
 import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { TeamChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { teamChatTrigger } from '../../../../fixtures/automation/triggers.ts';
 import {
@@ -50,7 +51,7 @@ interface Open {
 }
 
 async function open(...configs: readonly Partial<TeamChatTrigger['config']>[]): Promise<Open> {
-  const adapter = teamChatAdapter(1_000_000);
+  const adapter = teamChatAdapter(adapterServices(host));
   const triggers = (configs.length === 0 ? [{}] : configs).map((config, i) =>
     teamChatTrigger(`desk-${i}`, { ...platform.config, ...config }),
   );

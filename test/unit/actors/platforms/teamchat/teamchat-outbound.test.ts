@@ -6,6 +6,7 @@ import { accountOf } from '../../../../../actors/platforms/adapter.ts';
 import { teamChatAdapter } from '../../../../../actors/platforms/teamchat/adapter.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { TeamChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { sendRow } from '../../../../fixtures/automation/outbound.ts';
 import { teamChatTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { APP_PASSWORD, TeamPlatform } from '../../../../fixtures/team-platform/team-platform.ts';
@@ -22,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 beforeEach(() => {
-  adapter = teamChatAdapter(1_000_000);
+  adapter = teamChatAdapter(adapterServices());
   trigger = teamChatTrigger('desk', platform.config);
 });
 afterEach(() => {
@@ -280,9 +281,9 @@ describe('the token', () => {
       message: expect.stringContaining('invalid_client: AADSTS7000215'),
     });
     expect((wrong as Error).message).not.toContain(APP_PASSWORD);
-    adapter = teamChatAdapter(1_000_000);
+    adapter = teamChatAdapter(adapterServices());
     expect(await failure()).toMatchObject({ isFinal: true, platformCode: 400 });
-    adapter = teamChatAdapter(1_000_000);
+    adapter = teamChatAdapter(adapterServices());
     expect(await failure()).toMatchObject({ isFinal: false, isOutcomeUnknown: false, isPlatformDown: true });
     expect(platform.calls).toEqual([]);
     await send();

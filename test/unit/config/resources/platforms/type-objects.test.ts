@@ -10,6 +10,7 @@ import {
   typeNames,
 } from '../../../../../config/resources/triggers/trigger-types.ts';
 import { wayInTo } from '../../../../../config/resources/triggers/way-in.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import {
   httpTrigger,
   manualTrigger,
@@ -21,7 +22,7 @@ interface PlatformsSchema {
   readonly properties: Readonly<Record<string, { readonly properties: object }>>;
 }
 
-const adapters = makeAdapters({ maxBodyBytes: 1 });
+const adapters = makeAdapters(adapterServices());
 
 describe.each(typeNames)('%s', (name) => {
   const type = triggerTypes[name];
