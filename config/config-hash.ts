@@ -57,31 +57,10 @@ export function resourcesPrint(byFile: ReadonlyMap<string, readonly string[]> | 
   return [...(byFile?.values() ?? [])].flat().sort().join(' ');
 }
 
-/** The configuration of this process, and who wants to know when it is another. */
-export class ConfigHash {
-  #prints: ConfigPrints;
-  #onChange: (hash: string) => void = () => {};
-
-  constructor(prints: Partial<ConfigPrints> = {}) {
-    this.#prints = { gateway: '', profiles: '', catalog: '', resources: '', ...prints };
-  }
-
-  get hash(): string {
-    const { gateway, profiles, catalog, resources } = this.#prints;
-    return digest([gateway, profiles, catalog, resources].join('\n')).slice(0, HASH_DIGITS);
-  }
-
-  /** These parts are in use now. */
-  use(prints: Partial<ConfigPrints>): void {
-    const before = this.hash;
-    this.#prints = { ...this.#prints, ...prints };
-    if (this.hash !== before) this.#onChange(this.hash);
-  }
-
-  /** One listener: the cluster. */
-  whenChanged(listener: (hash: string) => void): void {
-    this.#onChange = listener;
-  }
+/** Returns the hash of the configuration in use. Missing parts count as empty. */
+export function configHash(prints: Partial<ConfigPrints>): string {
+  const { gateway = '', profiles = '', catalog = '', resources = '' } = prints;
+  return digest([gateway, profiles, catalog, resources].join('\n')).slice(0, HASH_DIGITS);
 }
 
 /** What is left of a mapping whose members were all taken out says nothing. */

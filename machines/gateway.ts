@@ -1,8 +1,9 @@
-// The machine of the gateway, the root of the actor tree: boots the parts in order, serves, and drains them in reverse.
+// The machine of the gateway, the root of the actor tree: boots parts on request, serves, and drains them in reverse.
 //
 //   booting → serving → draining → stopped;  failed when a part cannot be booted
 //
-// B1  parts are booted one after the other; a part that fails to boot ends the boot, and those before it are drained.
+// B1  parts are booted one after the other, in the order of the requests; a part that fails to boot ends the boot, and those
+//     before it are drained.
 // B2  draining asks the parts in reverse order, each once, whatever the others answer.
 // B3  actors that parts hang under the root live until they end by themselves or the root ends; one that fails is
 //     infrastructure, so everything is drained.
@@ -18,23 +19,20 @@ import {
   type Spawner,
   setup,
 } from 'xstate';
-import { supervisorMachine } from './supervisor.ts';
-import type { SupervisorInput } from './supervisor-setup.ts';
 
-export interface GatewayMachineInput {
+interface GatewayContext {
   /** Names of the parts in the order of their start. */
   readonly parts: readonly string[];
-  /** Input of the supervisor of the tool servers. */
-  readonly servers: SupervisorInput;
-}
-
-interface GatewayContext extends GatewayMachineInput {
   /** How many parts are up. */
   readonly up: number;
   readonly error: unknown;
 }
 
 export type GatewayEvent =
+  /** Boots a part. Ignored while another boots. */
+  | { type: 'part.boot'; part: string }
+  /** Every part is up. */
+  | { type: 'serve' }
   | { type: 'shutdown' }
   /** A part that was up has failed for good. */
   | { type: 'part.failed'; part: string; error: unknown }
@@ -47,15 +45,12 @@ export const gatewayMachine = setup({
   types: {
     context: {} as GatewayContext,
     events: {} as GatewayEvent,
-    input: {} as GatewayMachineInput,
   },
   actors: {
     bootPart: {} as PromiseActorLogic<void, { part: string }>,
     drainPart: {} as PromiseActorLogic<void, { part: string }>,
-    servers: supervisorMachine,
   },
   guards: {
-    isAllUp: ({ context }) => context.up === context.parts.length,
     isAllDown: ({ context }) => context.up === 0,
     hasError: ({ context }) => context.error !== undefined,
     isAllDownByError: ({ context }) => context.up === 0 && context.error !== undefined,
@@ -83,20 +78,12 @@ export const gatewayMachine = setup({
   id: 'gateway',
   // What the inspector may show of the context.
   meta: { inspect: ['up'] },
-  context: ({ input }) => ({ ...input, up: 0, error: undefined }),
-  // Lives as long as the root, so that servers can be drained while the rest still stands.
-  invoke: {
-    id: 'servers',
-    systemId: 'servers',
-    src: 'servers',
-    input: ({ context }) => context.servers,
-    // Noted only: each state knows when it may go on to drain, so that no part is left half up or asked twice.
-    onError: { actions: 'noteError' },
-  },
+  context: { parts: [], up: 0, error: undefined },
   on: {
     'part.failed': { actions: 'noteError' },
     'part.spawn': { actions: 'spawnForPart' },
     'xstate.done.actor.*': { actions: 'dropEnded' },
+    // Noted only: each state knows when it may go on to drain, so that no part is left half up or asked twice.
     'xstate.error.actor.*': { actions: ['noteError', 'dropEnded'] },
   },
   initial: 'booting',
@@ -106,20 +93,23 @@ export const gatewayMachine = setup({
         // A part in the middle of its boot is waited for: it could not be drained otherwise.
         shutdown: { actions: assign({ error: () => new Error('stopped while starting') }) },
       },
-      initial: 'next',
+      initial: 'idle',
       states: {
-        next: {
-          always: [
-            { guard: 'hasError', target: '#gateway.draining' },
-            { guard: 'isAllUp', target: '#gateway.serving' },
-            { target: 'part' },
-          ],
+        idle: {
+          always: { guard: 'hasError', target: '#gateway.draining' },
+          on: {
+            'part.boot': {
+              target: 'part',
+              actions: assign({ parts: ({ context, event }) => [...context.parts, event.part] }),
+            },
+            serve: '#gateway.serving',
+          },
         },
         part: {
           invoke: {
             src: 'bootPart',
             input: ({ context }) => ({ part: context.parts[context.up] ?? '' }),
-            onDone: { target: 'next', actions: assign({ up: ({ context }) => context.up + 1 }) },
+            onDone: { target: 'idle', actions: assign({ up: ({ context }) => context.up + 1 }) },
             onError: { target: '#gateway.draining', actions: 'noteError' },
           },
         },

@@ -1,24 +1,27 @@
-// Makes the automation of a gateway whose configuration names a folder of triggers, agents, fleets or flows. Loaded only then: a gateway
-// with none of them starts without the code for them.
+// The automation of a gateway whose configuration names a folder of triggers, agents, fleets or flows: reads the files before the start,
+// then starts it. Loaded only then: a gateway with none of them starts without the code for them.
 
-import { Automation } from '../actors/automation/automation.ts';
+import { ResourcesInUse } from '../actors/automation/resources-in-use.ts';
+import { startAutomation } from '../actors/automation/start-automation.ts';
 import type { Gateway } from '../actors/gateway/gateway.ts';
+import { type ConfigPrints, resourcesPrint } from '../config/config-hash.ts';
 import type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
 import { ConfigError, hasError } from '../config/reader/problem.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';
 import type { Environment } from '../config/reader/substitute.ts';
+import type { CallGuard } from '../config/resources/call-guards.ts';
 import { loadGatewayResources } from '../config/resources/gateway-resources.ts';
 import type { LoadedResources } from '../config/resources/load-resources.ts';
 import type { ConfigurationFiles, ValuesInUse } from './configuration-files.ts';
-import type { TriggersPart } from './http/front.ts';
+import type { BodyBudget } from './http/body/body-budget.ts';
 import { TriggersFront } from './http/triggers-front.ts';
 import { Webhooks } from './http/webhooks.ts';
 import { keptDefinitions } from './kept-definitions.ts';
 import type { TriggerHalf } from './reloads.ts';
 
-export interface AutomateOptions {
-  readonly gateway: Gateway;
+export interface AutomationSource {
+  /** Resources of the start. */
   readonly resources: LoadedResources;
   /** Reads the resources after a folder has changed. */
   load(): Promise<LoadedResources>;
@@ -28,60 +31,67 @@ export interface AutomateOptions {
   readonly watched: readonly string[];
 }
 
-export interface Automated extends TriggersPart {
-  readonly automation: Automation;
-  readonly webhooks: Webhooks;
+/** The automation of a gateway that has booted: the resources are in use, and nothing has started. */
+export interface PreparedAutomation {
+  /** First guard in the files in use, if any. */
+  callGuard(): CallGuard | undefined;
+  /** Starts the automation, and returns its HTTP side. `unproven` is the budget for bodies of unidentified senders. */
+  start(unproven: BodyBudget): Promise<TriggersFront>;
 }
 
-/** Returns the automation of these resources; the store and the rest come with its boot. */
-export function automate({ gateway, resources, load, environment, watched }: AutomateOptions): Automated {
-  const { config, redactor } = gateway;
+/** Puts the resources into use. */
+export function prepareAutomation(gateway: Gateway, source: AutomationSource): PreparedAutomation {
+  const { config, redactor, life } = gateway;
+  const { load, environment, watched } = source;
+  const resources = new ResourcesInUse(source.resources, gateway);
   const addSecrets = (secrets: readonly string[]) => redactor.add(...secrets);
-  const webhooks = new Webhooks(gateway);
-  const automation = new Automation({
-    gateway,
-    resources,
-    load,
-    openListener: webhooks.open,
-    watched,
-    definitions: keptDefinitions(environment, addSecrets),
-    modelServices: async (log) => {
-      const { modelServices } = await import('./model-services.ts');
-      return modelServices(config, environment(), addSecrets, log);
-    },
-  });
   return {
-    automation,
-    webhooks,
-    callGuard: () => automation.callGuard,
-    serve: async (heartbeat) =>
-      new TriggersFront({ gateway, automation: await automation.running, webhooks, heartbeat }),
+    callGuard: () => resources.callGuard,
+    start: async (unproven) => {
+      const webhooks = new Webhooks(gateway, unproven);
+      const services = {
+        ...{ gateway, load, watched },
+        openListener: webhooks.open,
+        definitions: keptDefinitions(environment, addSecrets),
+        modelServices: async (log: Gateway['log']) => {
+          const { modelServices } = await import('./model-services.ts');
+          return modelServices(config, environment(), addSecrets, log);
+        },
+      };
+      const automation = await life.boot('automation', () => startAutomation(services, resources));
+      return new TriggersFront({ gateway, automation, webhooks });
+    },
   };
+}
+
+/** The folders of a gateway file. */
+export interface FolderAutomation {
+  readonly prints: Pick<ConfigPrints, 'resources'>;
+  prepare(gateway: Gateway): PreparedAutomation;
+  /** Returns the part of a reload that reads the folders again. */
+  reloadOf(triggers: TriggersFront): TriggerHalf;
 }
 
 /** Reads the folders of the gateway file. Throws ConfigError with every problem of them. */
 export async function automateFolders(
-  gateway: Gateway,
+  config: GatewayConfig,
   files: ConfigurationFiles,
-): Promise<Automated & TriggerHalf> {
-  const { config } = gateway;
+): Promise<FolderAutomation> {
   const resources = await readResources(config, files.inUse);
   if (hasError(resources.problems)) throw new ConfigError(resources.problems);
   const environment = () => files.inUse.environment;
-  const automated = automate({
-    gateway,
-    resources,
+  const source = {
+    ...{ resources, environment },
     load: () => readResources(config, files.inUse),
-    environment,
     watched: config.spec.triggers.watch ? [...new Set(resourceFolders(config.spec))] : [],
-  });
+  };
   return {
-    ...automated,
-    problems: async () => (await readResources(config, { environment: environment() })).problems,
-    reload: async (next, applyRest) => {
-      const running = await automated.automation.running;
-      return running.reload(() => readResources(config, next), applyRest);
-    },
+    prints: { resources: resourcesPrint(resources.prints) },
+    prepare: (gateway) => prepareAutomation(gateway, source),
+    reloadOf: ({ automation }) => ({
+      problems: async () => (await readResources(config, { environment: environment() })).problems,
+      reload: (next, applyRest) => automation.reload(() => readResources(config, next), applyRest),
+    }),
   };
 }
 

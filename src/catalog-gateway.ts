@@ -9,9 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLog } from '../actors/base/errors/log.ts';
 import { Gateway } from '../actors/gateway/gateway.ts';
+import { Life } from '../actors/gateway/life.ts';
 import { loadTarget } from '../config/load-config.ts';
 import type { Problem } from '../config/reader/problem.ts';
 import { Front } from './http/front.ts';
+import { HttpServices } from './http/http-services.ts';
 import { version } from './version.ts';
 
 export interface CatalogGateway {
@@ -51,24 +53,25 @@ async function startIn(
     listen: '127.0.0.1:0',
   });
   const { config, catalog, secrets, warnings } = loaded;
-  const gateway = new Gateway({
-    config: {
-      ...config,
-      api_key: key,
-      state_dir: join(folder, 'state'),
-      shutdown_seconds: GRACE_SECONDS,
-      inspector: { ...config.inspector, enabled: false },
-      // Only what is asked for is started.
-      learn: 'on_demand',
-    },
-    catalog,
-    secrets: [...secrets, key],
-    log: silentLog,
-    version,
-    environment,
+  const life = new Life(GRACE_SECONDS * 1000);
+  const front = await life.start(async () => {
+    const gateway = await Gateway.boot({
+      config: {
+        ...config,
+        api_key: key,
+        state_dir: join(folder, 'state'),
+        shutdown_seconds: GRACE_SECONDS,
+        inspector: { ...config.inspector, enabled: false },
+        // Only what is asked for is started.
+        learn: 'on_demand',
+      },
+      secrets: [...secrets, key],
+      log: silentLog,
+      ...{ life, catalog, version, environment },
+    });
+    const http = await life.boot('http', () => HttpServices.open({ gateway }));
+    return life.boot('front', () => Front.open({ http, reload: async () => ({}) }));
   });
-  const front = new Front({ gateway, reload: async () => ({}) });
-  await gateway.start([front]);
-  const url = new URL(`http://127.0.0.1:${front.address?.port ?? 0}/`);
-  return { url, key, warnings, stop: () => gateway.stop() };
+  const url = new URL(`http://127.0.0.1:${front.address.port}/`);
+  return { url, key, warnings, stop: () => life.stop() };
 }

@@ -10,14 +10,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLog } from '../actors/base/errors/log.ts';
 import { Gateway } from '../actors/gateway/gateway.ts';
+import { Life } from '../actors/gateway/life.ts';
 import { openStore } from '../actors/store/open-store.ts';
 import { usableProviders } from '../config/gateway-file/providers.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';
 import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
-import { automate } from './automate.ts';
+import { prepareAutomation } from './automate.ts';
 import { Front } from './http/front.ts';
+import { HttpServices } from './http/http-services.ts';
 import { version } from './version.ts';
 
 export interface LocalGateway {
@@ -67,27 +69,27 @@ async function startIn(folder: string, options: LocalGatewayOptions): Promise<Lo
     store: {},
   } as Loaded['config'];
   const resources = await agentsOf(options, loaded);
-  const gateway = new Gateway({
-    config: own,
-    catalog,
-    secrets: [...loaded.secrets, key],
-    log: silentLog,
-    version,
-    environment: options.environment,
-    openStore,
+  const life = new Life(GRACE_SECONDS * 1000);
+  const front = await life.start(async () => {
+    const gateway = await Gateway.boot({
+      ...{ life, catalog, version, openStore },
+      config: own,
+      secrets: [...loaded.secrets, key],
+      log: silentLog,
+      environment: options.environment,
+    });
+    const { callGuard, start } = prepareAutomation(gateway, {
+      resources,
+      load: async () => resources,
+      environment: () => environment,
+      watched: [],
+    });
+    const http = await life.boot('http', () => HttpServices.open({ gateway, callGuard }));
+    const triggers = await start(http.unproven);
+    return life.boot('front', () => Front.open({ http, triggers, reload: async () => ({}) }));
   });
-  const automated = automate({
-    gateway,
-    resources,
-    load: async () => resources,
-    environment: () => environment,
-    watched: [],
-  });
-  const { unproven } = automated.webhooks;
-  const front = new Front({ gateway, unproven, triggers: automated, reload: async () => ({}) });
-  await gateway.start([automated.automation, front]);
-  const url = new URL(`http://127.0.0.1:${front.address?.port ?? 0}/`);
-  return { url, key, warnings: resources.problems, stop: () => gateway.stop() };
+  const url = new URL(`http://127.0.0.1:${front.address.port}/`);
+  return { url, key, warnings: resources.problems, stop: () => life.stop() };
 }
 
 /** The settings of a file, or those that there are without one. */

@@ -1,12 +1,13 @@
 // Serves a configuration: loads and composes the program, starts it, and stops it on a signal or an internal error.
 
+import type { Log } from '../actors/base/errors/log.ts';
 import { urlOf } from '../config/gateway-file/listen-addr.ts';
 import { type Loaded, loadTarget } from '../config/load-config.ts';
 import { ConfigError, formatProblem, type Problem } from '../config/reader/problem.ts';
 import type { CliOptions } from './cli/options.ts';
 import { complain, print } from './cli/views/output.ts';
 import { printProblems } from './cli/views/problem-lines.ts';
-import { compose, type Program } from './compose.ts';
+import { compose, type Program, type RunningProgram } from './compose.ts';
 import { version } from './version.ts';
 import { stopYoungGenerationGrowth } from './young-generation.ts';
 
@@ -32,26 +33,27 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
     printProblems([...warnings, ...error.problems]);
     return 2;
   }
-  const { gateway, parts, reloads, log } = program;
+  const { config, redactor, life, log } = program;
   for (const warning of warnings) log.warn({}, formatProblem(warning));
   stopOnSignals(program);
-  const started = gateway.start(parts);
+  const started = program.start();
   process.on('SIGHUP', () => {
     // A reload compares with the servers, which are there after the start. Errors are in the log.
-    started.then(() => reloads.ask()).catch(() => {});
+    started.then(({ reloads }) => reloads.ask()).catch(() => {});
   });
+  let running: RunningProgram;
   try {
-    await started;
+    running = await started;
   } catch (error) {
     const { code, message } = error as Error & { code?: string };
     const text = `the gateway could not start: ${message}`;
     log.error({ code }, text);
     // The reason is needed without a log as well.
-    if (['fatal', 'silent'].includes(gateway.config.log_level)) complain(gateway.redactor.redact(text));
+    if (['fatal', 'silent'].includes(config.log_level)) complain(redactor.redact(text));
     return 1;
   }
-  await greet(program);
-  gateway.life.whenFailed((error) => {
+  await greet(running, log);
+  life.whenFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');
     process.exit(1);
   });
@@ -59,8 +61,8 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
 }
 
 /** Stops the program at a signal, and ends it after an internal error. */
-function stopOnSignals({ gateway, log }: Program): void {
-  const { shutdown_seconds } = gateway.config;
+function stopOnSignals({ config, life, log }: Program): void {
+  const { shutdown_seconds } = config;
   let stopping: Promise<void> | undefined;
   function stop(why: string): Promise<void> {
     if (stopping !== undefined) return stopping;
@@ -72,9 +74,9 @@ function stopOnSignals({ gateway, log }: Program): void {
       },
       shutdown_seconds * 1000 + LAST_RESORT_MS,
     );
-    stopping = gateway.stop().then(() => {
+    stopping = life.stop().then(() => {
       clearTimeout(lastResort);
-      log.info({ dead_letters: gateway.life.deadLetters }, 'stopped');
+      log.info({ dead_letters: life.deadLetters }, 'stopped');
     });
     return stopping;
   }
@@ -94,7 +96,7 @@ function stopOnSignals({ gateway, log }: Program): void {
       if (stopping === undefined) void stop(signal).then(() => process.exit());
       else if (sinceMs > SAME_SIGNAL_MS) {
         log.warn({ why: signal }, 'a second signal: everything is ended at once');
-        gateway.mcp.kill();
+        life.kill();
         process.exit(1);
       }
     });
@@ -102,28 +104,28 @@ function stopOnSignals({ gateway, log }: Program): void {
 }
 
 /** Logs that the gateway is ready, and shows a person where to go on. */
-async function greet({ gateway, front, automation, log }: Program): Promise<void> {
+async function greet({ gateway, front, triggers }: RunningProgram, log: Log): Promise<void> {
   const { address, kind } = front;
-  const running = await automation?.automation.running;
-  if (address !== undefined && hasReader()) {
+  const automation = triggers?.automation;
+  if (hasReader()) {
     // Links are for terminals only: a log file would keep them.
     const isTerminal = process.stdout.isTTY || process.stderr.isTTY;
     const { banner } = await import('./cli/views/banner.ts');
     const { reachingCommand } = await import('./cli/reaching-command.ts');
     const greeting = banner(gateway, {
       address,
-      kind: kind ?? '',
+      kind,
       hasInspector: front.hasInspector,
       link: isTerminal ? front.openLink() : undefined,
-      triggers: running?.operator.shownTriggers() ?? [],
+      triggers: automation?.operator.shownTriggers() ?? [],
       command: await reachingCommand(urlOf(address), process.env),
     });
     if (process.stdout.isTTY) void print(`${greeting}\n`);
     else complain(greeting);
   }
-  const triggers = running?.triggers.all().length;
+  const servers = gateway.mcp.servers.all().length;
   log.info(
-    { address, http: kind, servers: gateway.mcp.servers.all().length, triggers, version },
+    { address, http: kind, servers, triggers: automation?.triggers.all().length, version },
     'gateway is ready',
   );
 }

@@ -4,8 +4,7 @@
 import type { AgentCounters } from '../agents/runs/agent-counters.ts';
 import type { Cluster } from '../store/membership.ts';
 import { SeveralNodes, type SeveralNodesOptions } from './several-nodes.ts';
-import type { ClusterTallies } from './tallies/cluster-tallies.ts';
-import { shareTallies } from './tallies/shared-tallies.ts';
+import { ClusterTallies } from './tallies/cluster-tallies.ts';
 import { PauseFollower, type PauseFollowerOptions } from './triggers/pause-follower.ts';
 import type { TriggerCounters } from './triggers/trigger-counters.ts';
 
@@ -21,17 +20,21 @@ export interface ClusterSideOptions
 export class ClusterSide {
   readonly nodes: SeveralNodes;
   readonly #follower: PauseFollower;
-  readonly #tallies: ClusterTallies | undefined;
+  /** Undefined if counters are not shared. */
+  readonly tallies: ClusterTallies | undefined;
 
   constructor(cluster: Cluster, options: ClusterSideOptions) {
     const { store, log, pauses, mark, instance, counters, redact } = options;
     const { membership } = cluster;
     this.nodes = new SeveralNodes({ ...options, cluster });
     this.#follower = new PauseFollower(membership, { store, log, pauses, mark });
-    this.#tallies =
-      instance === undefined
-        ? undefined
-        : shareTallies({ ...{ membership, store, instance, redact }, ...counters });
+    const { triggers, targets } = counters;
+    if (instance !== undefined)
+      this.tallies = new ClusterTallies({
+        ...{ membership, store, instance, redact },
+        own: () => ({ triggers: triggers.own, targets: targets.own }),
+        revision: () => triggers.revision + targets.revision,
+      });
   }
 
   close(): void {
@@ -41,6 +44,6 @@ export class ClusterSide {
 
   /** Stores the last counts, once nothing is counted any more. */
   async end(): Promise<void> {
-    await this.#tallies?.end();
+    await this.tallies?.end();
   }
 }

@@ -1,13 +1,13 @@
 // The triggers, agents, fleets and flows in use, replaced as a whole by each reload. They are known before the automation runs.
 
-import { type ConfigHash, resourcesPrint } from '../../config/config-hash.ts';
+import { type ConfigPrints, resourcesPrint } from '../../config/config-hash.ts';
 import { type CallGuard, findCallGuard } from '../../config/resources/call-guards.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Redactor } from '../base/errors/redact.ts';
 
 interface Host {
   readonly redactor: Redactor;
-  readonly configHash: ConfigHash;
+  readonly node: { use(prints: Partial<ConfigPrints>): void };
 }
 
 export class ResourcesInUse {
@@ -15,6 +15,7 @@ export class ResourcesInUse {
   #current: LoadedResources;
   #callGuard: CallGuard | undefined;
 
+  /** `host` is the gateway. */
   constructor(resources: LoadedResources, host: Host) {
     this.#host = host;
     this.#current = resources;
@@ -32,10 +33,10 @@ export class ResourcesInUse {
 
   /** Puts the resources into use, and their credentials into the redactor before anything could show them (A9). */
   replace(resources: LoadedResources): void {
-    const { redactor, configHash } = this.#host;
+    const { redactor, node } = this.#host;
     redactor.add(...resources.secrets);
     this.#current = resources;
     this.#callGuard = findCallGuard(resources);
-    configHash.use({ resources: resourcesPrint(resources.prints) });
+    node.use({ resources: resourcesPrint(resources.prints) });
   }
 }

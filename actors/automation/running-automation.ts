@@ -9,10 +9,11 @@ import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
 import { type ApprovalPlaces, Approvals } from '../agents/approvals/approvals.ts';
 import { OperatorApprovals } from '../agents/approvals/operator-approvals.ts';
+import { AgentCounters } from '../agents/runs/agent-counters.ts';
 import { RunFeed } from '../agents/runs/run-feed.ts';
 import { Runs } from '../agents/runs/runs.ts';
 import { guarded } from '../base/supervision/guarded.ts';
-import type { RootRef } from '../base/supervision/part.ts';
+import type { Part } from '../base/supervision/part.ts';
 import { drainSupervisor } from '../base/supervision/supervision.ts';
 import { type DeliveryControl, localDeliveryControl } from '../events/inbox/delivery-control.ts';
 import { Dispatcher } from '../events/inbox/dispatcher.ts';
@@ -54,7 +55,6 @@ export interface AutomationServices extends TargetRegistryOptions {
 }
 
 export interface RunningAutomationOptions extends AutomationServices {
-  readonly root: RootRef;
   readonly store: Store;
   /** Loaded from the store. */
   readonly pauses: Pauses;
@@ -69,16 +69,16 @@ const SHARED_CLAIM = { leaseMs: 10_000, renewMs: 3_000 };
 /** Part of the grace of a drain that is left for closing the store. */
 const CLOSE_MS = 500;
 
-export class RunningAutomation {
+export class RunningAutomation implements Part {
   readonly gateway: RunningAutomationOptions['gateway'];
   readonly store: Store;
   readonly listeners: WebhookListeners;
-  readonly feed = new RunFeed();
+  readonly feed: RunFeed;
   readonly triggers: TriggerRegistry;
   readonly targets: TargetRegistry;
   readonly deliveries: DeliveryControl;
   readonly pauses: Pauses;
-  readonly counters = new TriggerCounters();
+  readonly counters: TriggerCounters;
   readonly dispatcher: Dispatcher;
   readonly operator: Operator;
   readonly runs: Runs;
@@ -94,7 +94,7 @@ export class RunningAutomation {
   readonly #watches: readonly FolderWatch[];
 
   constructor(options: RunningAutomationOptions) {
-    const { gateway, root, store, pauses, resources, watched, makeClusterSide } = options;
+    const { gateway, store, pauses, resources, watched, makeClusterSide } = options;
     const { config, log, redactor, life, mcp } = gateway;
     const { inProcess } = mcp.clients;
     const redact = (text: string) => redactor.redact(text);
@@ -110,11 +110,18 @@ export class RunningAutomation {
       supervisor: () => life.find(TRIGGERS),
     });
     const maxBodyBytes = config.limits.body_bytes;
+    this.counters = new TriggerCounters(
+      (name, own) => this.#clusterSide?.tallies?.sumOfTrigger(name, own) ?? own,
+    );
+    const counters = new AgentCounters(
+      (whom, own) => this.#clusterSide?.tallies?.sumOfTarget(whom, own) ?? own,
+    );
+    this.feed = new RunFeed(undefined, counters);
     this.#adapters = makeAdapters({ maxBodyBytes, store, log });
     this.#clusterSide = makeClusterSide?.({
       ...{ store, log, pauses, redact },
       instance: gateway.node.cluster?.instance,
-      counters: { triggers: this.counters, targets: this.feed.counters },
+      counters: { triggers: this.counters, targets: counters },
       mark: (name, isPaused) => this.triggers.mark(name, isPaused),
       cancel: (id, note) => this.dispatcher.cancel(id, note),
       platforms: () => this.#platforms(),
@@ -137,7 +144,11 @@ export class RunningAutomation {
     this.#works = new Works({ store, kinds, maxBodyBytes });
     const { queues } = this.#works;
     const shared = store.cluster === undefined ? {} : SHARED_CLAIM;
-    const dispatcher = new Dispatcher({ store, log, redact, queues, listener: this.feed, ...shared });
+    const logic = guarded(supervisorMachine);
+    life.spawn(CONNECTIONS, logic, this.#connections.supervisorInput());
+    life.spawn(TRIGGERS, logic, this.triggers.supervisorInput());
+    // It handles nothing before this constructor has returned.
+    const dispatcher = new Dispatcher({ life, store, log, redact, queues, listener: this.feed, ...shared });
     this.dispatcher = dispatcher;
     const cancelRemote = nodes && ((id: string, note: string) => nodes.cancels.ask(id, note));
     this.deliveries = localDeliveryControl({ store, dispatcher, cancelRemote, redact });
@@ -151,18 +162,14 @@ export class RunningAutomation {
       current: () => resources.current,
       apply: (next) => this.#apply(next),
     });
-    const logic = guarded(supervisorMachine);
-    life.spawn(CONNECTIONS, logic, this.#connections.supervisorInput());
-    life.spawn(TRIGGERS, logic, this.triggers.supervisorInput());
     for (const problem of resources.current.problems) log.warn({}, formatProblem(problem));
     this.#use(resources.current);
-    this.dispatcher.start(root);
-    nodes?.begin();
     this.#sweep = new StoreSweep({
       ...{ store, log, keepMs: this.keepMs, adapters: this.#adapters.all },
       typeOf: (name) => this.triggers.get(name)?.type,
     });
     this.#watches = watched.map((folder) => new FolderWatch(folder, () => void this.#reloads.onChanged()));
+    gateway.store.whenThereLate(() => this.#markPaused());
   }
 
   /** Retention of the records of ended events, in milliseconds. */
@@ -183,7 +190,7 @@ export class RunningAutomation {
   }
 
   /** Marks the paused triggers: on a full disk they were opened before the store was read. */
-  markPaused(): void {
+  #markPaused(): void {
     for (const { name } of this.triggers.all()) if (this.pauses.has(name)) this.triggers.mark(name, true);
   }
 

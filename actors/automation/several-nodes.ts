@@ -4,7 +4,7 @@
 // SEV1  what waits for a place at a node that is gone (inbox/work-places.ts) is let go, and judged by whoever claims it.
 
 import type { Log } from '../base/errors/log.ts';
-import type { WorkGate } from '../events/inbox/work-gate.ts';
+import type { MakeGate } from '../events/inbox/work-gate.ts';
 import { isGroupName } from '../events/inbox/work-places.ts';
 import { ClusterLease } from '../platforms/connections/cluster-lease.ts';
 import type { Cluster, Member } from '../store/membership.ts';
@@ -27,30 +27,29 @@ export class SeveralNodes {
   readonly cancels: Cancels;
   readonly #options: SeveralNodesOptions;
   readonly #gates: SoleNode[] = [];
-  #stopWatching: (() => void) | undefined;
-  #members: readonly Member[] = [];
+  readonly #stopWatching: () => void;
+  #members: readonly Member[];
 
   constructor(options: SeveralNodesOptions) {
     const { cluster, store, log, cancel } = options;
     this.#options = options;
     this.lease = new ClusterLease(cluster);
     this.cancels = new Cancels({ store, log, cancel });
-  }
-
-  /** Whether this node sends the messages for that platform. */
-  readonly gateOf = (platform: string): WorkGate => {
-    const { cluster, platforms } = this.#options;
-    const gate = new SoleNode({ cluster, platform, isUsed: () => platforms().has(platform) });
-    this.#gates.push(gate);
-    return gate;
-  };
-
-  begin(): void {
     this.cancels.begin();
-    const { membership } = this.#options.cluster;
+    const { membership } = cluster;
     this.#members = membership.members;
     this.#stopWatching = membership.watch({ onMembers: (members) => void this.#onMembers(members) });
   }
+
+  /** Whether this node sends the messages for that platform. */
+  readonly gateOf =
+    (platform: string): MakeGate =>
+    (onOpen) => {
+      const { cluster, platforms } = this.#options;
+      const gate = new SoleNode({ cluster, platform, isUsed: () => platforms().has(platform), onOpen });
+      this.#gates.push(gate);
+      return gate;
+    };
 
   /** Triggers are others now. */
   changed(): void {
@@ -60,7 +59,7 @@ export class SeveralNodes {
 
   close(): void {
     this.cancels.close();
-    this.#stopWatching?.();
+    this.#stopWatching();
   }
 
   /** Never rejects. */

@@ -5,11 +5,11 @@
 // CLP2  that a gateway stops is told when it begins to, before anything of it ends.
 
 import { randomBytes } from 'node:crypto';
-import type { ConfigHash } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { InternalError } from '../base/errors/errors.ts';
 import type { Log } from '../base/errors/log.ts';
 import type { Part } from '../base/supervision/part.ts';
+import type { MakePlacedLink } from '../mcp/links/make-link.ts';
 import type { Cluster, Member } from '../store/membership.ts';
 import type { StorePart } from '../store/store-part.ts';
 import { NodeDifferences } from './node-differences.ts';
@@ -18,14 +18,11 @@ import { placedLinks } from './placed-links.ts';
 import type { Reach } from './reach.ts';
 import { ServerPlacement } from './server-placement.ts';
 
-/** Of the gateway. */
-export interface ClusterHost {
+export interface ClusterPartOptions {
   readonly store: Pick<StorePart, 'open'>;
-  readonly configHash: ConfigHash;
+  /** Hash of the configuration at the start. */
+  readonly configHash: string;
   readonly log: Log;
-}
-
-export interface ClusterPartOptions extends ClusterHost {
   readonly version: string;
   readonly node: GatewayConfig['node'];
 }
@@ -33,70 +30,45 @@ export interface ClusterPartOptions extends ClusterHost {
 const INSTANCE_BYTES = 8;
 
 export class ClusterPart implements Part {
-  readonly name = 'cluster';
-  readonly instance = randomBytes(INSTANCE_BYTES).toString('hex');
+  readonly instance: string;
+  readonly cluster: Cluster;
+  /** Undefined where the other nodes cannot reach this one. */
+  readonly reach: Reach | undefined;
   /** Where servers of `placement: cluster` run. */
-  readonly placement = new ServerPlacement(() => this.cluster);
-  readonly makePlaced = placedLinks({
-    placement: this.placement,
-    wayTo: (member) => this.#reach?.to(member),
-  });
-  readonly #options: ClusterPartOptions;
-  #cluster: Cluster | undefined;
-  #reach: Reach | undefined;
+  readonly placement: ServerPlacement;
+  readonly makePlaced: MakePlacedLink;
   /** When the members were read last, by the own clock. */
   #readAt = performance.now();
 
-  constructor(options: ClusterPartOptions) {
-    this.#options = options;
-  }
-
-  /** There is one from its boot on. */
-  get cluster(): Cluster {
-    if (this.#cluster === undefined) throw new InternalError('the cluster has not been joined');
-    return this.#cluster;
-  }
-
-  /** Set from its boot on, where the others can reach this node. */
-  get reach(): Reach | undefined {
-    return this.#reach;
-  }
-
-  /** The member that is the process of that instance; undefined where none is. */
-  memberOf(instance: string): Member | undefined {
-    return this.#cluster?.membership.members.find(({ about }) => about.instance === instance);
-  }
-
-  /** As they were read last. */
-  get nodes(): readonly NodeStatus[] {
-    return nodeList(this.#cluster?.membership.members ?? []);
-  }
-
-  /** How old the list is, where the database is away; undefined while it is not. */
-  get staleSeconds(): number | undefined {
-    if (this.#cluster?.membership.isMember !== false) return undefined;
-    return Math.floor((performance.now() - this.#readAt) / 1000);
-  }
-
-  async boot(): Promise<void> {
-    const { store, configHash, log } = this.#options;
-    const { cluster } = await store.open({ prepare: async () => {}, onThereLate: () => {} });
+  /** Joins the cluster of the store. Rejects as the store does, and where a file of certificates cannot be read. */
+  static async join(options: ClusterPartOptions): Promise<ClusterPart> {
+    const { store, node } = options;
+    const { cluster } = await store.open();
     if (cluster === undefined) throw new InternalError('the store knows no other nodes');
-    const { node } = this.#options;
-    if (node.address !== undefined) {
-      const { makeReach } = await import('./reach.ts');
-      this.#reach = await makeReach(node, this.instance);
-    }
-    this.#cluster = cluster;
+    const instance = randomBytes(INSTANCE_BYTES).toString('hex');
+    const reach = node.address === undefined ? undefined : await loadReach(node, instance);
+    const part = new ClusterPart(cluster, instance, reach, options);
+    await cluster.membership.tellNow();
+    if (reach === undefined) warnWhenSeveral(cluster, options.log);
+    return part;
+  }
+
+  private constructor(
+    cluster: Cluster,
+    instance: string,
+    reach: Reach | undefined,
+    { version, configHash, log }: Pick<ClusterPartOptions, 'version' | 'configHash' | 'log'>,
+  ) {
+    this.cluster = cluster;
+    this.instance = instance;
+    this.reach = reach;
+    this.placement = new ServerPlacement(cluster);
+    this.makePlaced = placedLinks({ placement: this.placement, wayTo: (member) => reach?.to(member) });
     const { membership } = cluster;
-    membership.tell('instance', this.instance);
-    membership.tell('version', this.#options.version);
+    membership.tell('instance', instance);
+    membership.tell('version', version);
     membership.tell('state', 'running' satisfies NodeState);
-    membership.tell('config_hash', configHash.hash);
-    configHash.whenChanged((hash) => {
-      membership.tell('config_hash', hash);
-      void membership.tellNow();
-    });
+    membership.tell('config_hash', configHash);
     const differences = new NodeDifferences(log);
     membership.watch({
       onMembers: () => {
@@ -104,19 +76,49 @@ export class ClusterPart implements Part {
         differences.look(this.nodes);
       },
     });
-    await membership.tellNow();
-    if (this.#reach === undefined) warnWhenSeveral(cluster, log);
   }
 
-  /** The gateway begins to stop. */
+  /** The member that is the process of that instance; undefined where none is. */
+  memberOf(instance: string): Member | undefined {
+    return this.cluster.membership.members.find(({ about }) => about.instance === instance);
+  }
+
+  /** As they were read last. */
+  get nodes(): readonly NodeStatus[] {
+    return nodeList(this.cluster.membership.members);
+  }
+
+  /** How old the list is, where the database is away; undefined while it is not. */
+  get staleSeconds(): number | undefined {
+    if (this.cluster.membership.isMember) return undefined;
+    return Math.floor((performance.now() - this.#readAt) / 1000);
+  }
+
+  /** Publishes the hash of a reloaded configuration. */
+  tellConfigHash(hash: string): void {
+    const { membership } = this.cluster;
+    membership.tell('config_hash', hash);
+    void membership.tellNow();
+  }
+
+  onStopping(): void {
+    void this.tellDraining();
+  }
+
+  /** Publishes that this gateway is stopping (CLP2). */
   async tellDraining(): Promise<void> {
-    const membership = this.#cluster?.membership;
-    membership?.tell('state', 'draining' satisfies NodeState);
-    await membership?.tellNow();
+    const { membership } = this.cluster;
+    membership.tell('state', 'draining' satisfies NodeState);
+    await membership.tellNow();
   }
 
   /** Its membership ends with the store. */
   async drain(): Promise<void> {}
+}
+
+async function loadReach(node: GatewayConfig['node'], instance: string): Promise<Reach> {
+  const { makeReach } = await import('./reach.ts');
+  return makeReach(node, instance);
 }
 
 /** Once: without an address sessions stay where they began. */

@@ -43,18 +43,21 @@ interface Held {
 const ASK_AGAIN_MS = 200;
 
 export class ServerPlacement {
-  readonly #cluster: () => Cluster;
+  readonly #cluster: Cluster;
   readonly #askAgainMs: number;
   readonly #held = new Map<string, Held>();
   /** What is linked to other nodes, by the epoch of the node. */
   readonly #linked = new Map<WhenLost, Member>();
   /** Asking for the lease of a server, once for all who want it. */
   readonly #asked = new Map<string, Promise<void>>();
-  #stopWatching: (() => void) | undefined;
 
-  constructor(cluster: () => Cluster, askAgainMs = ASK_AGAIN_MS) {
+  constructor(cluster: Cluster, askAgainMs = ASK_AGAIN_MS) {
     this.#cluster = cluster;
     this.#askAgainMs = askAgainMs;
+    cluster.membership.watch({
+      onLost: () => this.#loseAll(),
+      onMembers: (members) => this.#loseGone(members),
+    });
   }
 
   /**
@@ -67,10 +70,6 @@ export class ServerPlacement {
     isGivenUp: () => boolean,
     patienceMs: number,
   ): Promise<Place> {
-    this.#stopWatching ??= this.#cluster().membership.watch({
-      onLost: () => this.#loseAll(),
-      onMembers: (members) => this.#loseGone(members),
-    });
     for (const until = performance.now() + patienceMs; ; ) {
       if (isGivenUp()) {
         this.#letGo(server, this.#held.get(server));
@@ -92,7 +91,7 @@ export class ServerPlacement {
   }
 
   #unplaced(server: string): UnavailableError {
-    const why = this.#cluster().membership.isMember
+    const why = this.#cluster.membership.isMember
       ? `it is not known at which node server ${server} runs`
       : `this node has lost touch with the database, which says where server ${server} may run`;
     return new UnavailableError(why, 1);
@@ -101,7 +100,7 @@ export class ServerPlacement {
   #join(server: string, held: Held, whenLost: WhenLost): Place {
     held.users.add(whenLost);
     return {
-      name: this.#cluster().name,
+      name: this.#cluster.name,
       there: undefined,
       release: () => {
         held.users.delete(whenLost);
@@ -124,7 +123,7 @@ export class ServerPlacement {
 
   /** Takes the lease, where it is free, or gives whose it is. */
   async #ask(server: string): Promise<PlacedThere | undefined> {
-    const { leases, membership } = this.#cluster();
+    const { leases, membership } = this.#cluster;
     const name = `server/${server}`;
     await this.#once(server, async () => {
       const lease = await leases.take(name).catch(() => undefined);

@@ -1,7 +1,7 @@
 // This gateway as a node of a cluster, or alone without a shared store.
 
 import { hostname } from 'node:os';
-import type { ConfigHash } from '../../config/config-hash.ts';
+import { type ConfigPrints, configHash } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { ClusterPart } from '../cluster/cluster-part.ts';
 import type { NodeStatus } from '../cluster/node-list.ts';
@@ -9,7 +9,8 @@ import type { NodeStatus } from '../cluster/node-list.ts';
 export interface GatewayNodeOptions {
   readonly config: Pick<GatewayConfig, 'node'>;
   readonly version: string;
-  readonly configHash: ConfigHash;
+  /** Digests of the configuration at the start. */
+  readonly prints: Partial<ConfigPrints>;
   readonly cluster: ClusterPart | undefined;
   readonly life: { readonly isEnding: boolean };
 }
@@ -17,24 +18,35 @@ export interface GatewayNodeOptions {
 export class GatewayNode {
   /** Name of this gateway among the nodes. */
   readonly name: string;
-  /** Hash of the configuration in use. */
-  readonly configHash: ConfigHash;
   /** Undefined where the store is not shared. */
   readonly cluster: ClusterPart | undefined;
   readonly #options: GatewayNodeOptions;
+  #prints: Partial<ConfigPrints>;
 
   constructor(options: GatewayNodeOptions) {
     this.name = options.config.node.name ?? hostname();
-    this.configHash = options.configHash;
     this.cluster = options.cluster;
     this.#options = options;
+    this.#prints = options.prints;
+  }
+
+  /** Hash of the configuration in use. */
+  get configHash(): string {
+    return configHash(this.#prints);
+  }
+
+  /** Replaces the digests of reloaded parts, and notifies the other nodes of a new hash. */
+  use(prints: Partial<ConfigPrints>): void {
+    const before = this.configHash;
+    this.#prints = { ...this.#prints, ...prints };
+    if (this.configHash !== before) this.cluster?.tellConfigHash(this.configHash);
   }
 
   /** The known nodes, this one included. */
   get all(): readonly NodeStatus[] {
     if (this.cluster !== undefined) return this.cluster.nodes;
-    const { version, configHash, life } = this.#options;
+    const { version, life } = this.#options;
     const state = life.isEnding ? ('draining' as const) : ('running' as const);
-    return [{ name: this.name, state, epoch: 0, version, config_hash: configHash.hash }];
+    return [{ name: this.name, state, epoch: 0, version, config_hash: this.configHash }];
   }
 }

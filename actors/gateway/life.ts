@@ -1,15 +1,13 @@
 // The life cycle of a gateway: its root actor (machines/gateway.ts), which boots the parts in order and drains them in reverse,
-// and the shutdown deadline that they share. It is made before the parts, which find and spawn their actors through it.
+// and the shutdown deadline that they share. It exists before the parts, which find and spawn their actors through it.
 //
 // GL1  if a part cannot boot, the start fails, and the parts before it are drained: nothing is left running.
 // GL2  the shutdown deadline runs from the first signal or failed part.
 
 import { type AnyActorLogic, type AnyActorRef, createActor, fromPromise } from 'xstate';
-import { gatewayMachine } from '../../machines/gateway.ts';
-import { supervisorMachine } from '../../machines/supervisor.ts';
-import type { SupervisorInput } from '../../machines/supervisor-setup.ts';
+import { type GatewayEvent, gatewayMachine } from '../../machines/gateway.ts';
+import { StoppedError } from '../base/errors/errors.ts';
 import { deadLettersOf } from '../base/supervision/dead-letters.ts';
-import { guarded } from '../base/supervision/guarded.ts';
 import type { Part, RootRef } from '../base/supervision/part.ts';
 import { StartTime } from '../base/time/start-time.ts';
 
@@ -19,79 +17,103 @@ export const REAP_MS = 2_500;
 export class Life {
   /** When the gateway was made. */
   readonly startTime = new StartTime();
-  readonly #shutdownMs: number;
-  #root: RootRef | undefined;
+  /** Root of the actor tree. */
+  readonly root: RootRef;
+  /** Time for the whole shutdown. */
+  readonly shutdownMs: number;
+  readonly #boots = new Map<string, () => Promise<void>>();
+  /** The running parts by name, in the order of their start. */
+  readonly #parts = new Map<string, Part>();
   #endsAt: number | undefined;
 
-  /** `shutdownMs` is the time for the whole shutdown. */
   constructor(shutdownMs: number) {
-    this.#shutdownMs = shutdownMs;
+    this.shutdownMs = shutdownMs;
+    const logic = gatewayMachine.provide({
+      actors: {
+        bootPart: fromPromise(async ({ input }) => this.#boots.get(input.part)?.()),
+        drainPart: fromPromise(async ({ input }) => {
+          this.#beginEnd();
+          await this.#parts.get(input.part)?.drain(this.graceMs);
+        }),
+      },
+    });
+    this.root = createActor(logic, { id: 'gateway', systemId: 'gateway' });
+    this.root.start();
   }
 
   /** Returns the actor of that name, if it runs. */
   find(name: string): AnyActorRef | undefined {
-    return this.#root?.system.get(name) as AnyActorRef | undefined;
+    return this.root.system.get(name) as AnyActorRef | undefined;
   }
 
-  /** Spawns an actor under the root, unless one of that name runs. */
-  spawn(name: string, logic: AnyActorLogic, input: unknown): void {
-    this.#root?.send({ type: 'part.spawn', name, logic, input });
+  /** Spawns an actor under the root, unless one of that name runs, and returns the one that runs. Throws StoppedError after the end. */
+  spawn(name: string, logic: AnyActorLogic, input?: unknown): AnyActorRef {
+    this.root.send({ type: 'part.spawn', name, logic, input });
+    const actor = this.find(name);
+    if (actor === undefined) throw new StoppedError('the gateway has stopped');
+    return actor;
   }
 
   /** Shuts the gateway down, since a part has failed for good. */
   fail(part: string, error: unknown): void {
-    this.#root?.send({ type: 'part.failed', part, error });
+    this.root.send({ type: 'part.failed', part, error });
   }
 
   /**
-   * Boots the parts in their order; rejects with the first reason that a part cannot. `servers` is the input of the supervisor of
-   * the servers.
+   * Serves once `compose` has booted the parts, and returns its result. Rejects with the first reason that the gateway cannot
+   * start.
    */
-  start(parts: readonly Part[], servers: SupervisorInput): Promise<void> {
-    const byName = new Map(parts.map((part) => [part.name, part]));
-    const logic = gatewayMachine.provide({
-      actors: {
-        servers: guarded(supervisorMachine),
-        bootPart: fromPromise(async ({ input }) => byName.get(input.part)?.boot(root)),
-        drainPart: fromPromise(async ({ input }) => {
-          this.#beginEnd();
-          await byName.get(input.part)?.drain(this.graceMs);
-        }),
-      },
-    });
-    const input = { parts: [...byName.keys()], servers };
-    const root: RootRef = createActor(logic, { id: 'gateway', systemId: 'gateway', input });
-    this.#root = root;
-    return new Promise((resolve, reject) => {
-      root.subscribe({
-        next: (snapshot) => {
-          if (snapshot.value === 'serving') resolve();
-          else if (snapshot.status === 'done') reject(snapshot.context.error);
-        },
-        error: reject,
+  async start<T>(compose: () => Promise<T>): Promise<T> {
+    try {
+      const composed = await compose();
+      this.#send({ type: 'serve' });
+      await this.#reached('serving');
+      for (const part of this.#parts.values()) part.onServing?.();
+      return composed;
+    } catch (error) {
+      if (this.#isActive) {
+        this.fail('start', error);
+        await this.#ended();
+      }
+      throw error;
+    }
+  }
+
+  /** Boots one part, after the one before it runs, and returns it. Rejects when the gateway cannot start; see `start`. */
+  async boot<T extends Part>(name: string, open: () => Promise<T>): Promise<T> {
+    const opened = new Promise<T>((resolve) => {
+      this.#boots.set(name, async () => {
+        // The root takes no event of the part while it is still busy with this one.
+        await Promise.resolve();
+        const part = await open();
+        this.#parts.set(name, part);
+        resolve(part);
       });
-      root.start();
     });
+    this.#send({ type: 'part.boot', part: name });
+    await this.#reached({ booting: 'idle' });
+    return opened;
   }
 
   /** Drains everything in reverse order. */
   async stop(): Promise<void> {
+    for (const part of this.#parts.values()) part.onStopping?.();
     this.#beginEnd();
-    const root = this.#root;
-    if (root === undefined) return;
-    await new Promise<void>((resolve) => {
-      root.subscribe({ complete: resolve, error: () => resolve() });
-      root.send({ type: 'shutdown' });
-    });
+    this.#send({ type: 'shutdown' });
+    await this.#ended();
+  }
+
+  /** The last resort: ends every part at once. */
+  kill(): void {
+    for (const part of this.#parts.values()) part.kill?.();
   }
 
   /** Calls back when the actor tree fails for good while serving; the process has to end then. */
   whenFailed(listener: (error: unknown) => void): void {
-    const root = this.#root;
     const report = (error: unknown) => {
       if (error !== undefined) listener(error);
     };
-    root?.subscribe({ complete: () => report(root.getSnapshot().context.error), error: report });
+    this.root.subscribe({ complete: () => report(this.root.getSnapshot().context.error), error: report });
   }
 
   get isEnding(): boolean {
@@ -100,16 +122,42 @@ export class Life {
 
   /** How long calls in flight may still take when their server is stopped now. */
   get graceMs(): number {
-    if (this.#endsAt === undefined) return this.#shutdownMs;
+    if (this.#endsAt === undefined) return this.shutdownMs;
     return Math.max(0, this.#endsAt - performance.now() - REAP_MS);
   }
 
   /** Events that were sent to actors which had ended. */
   get deadLetters(): number {
-    return this.#root === undefined ? 0 : deadLettersOf(this.#root.system).count;
+    return deadLettersOf(this.root.system).count;
+  }
+
+  get #isActive(): boolean {
+    return this.root.getSnapshot().status === 'active';
+  }
+
+  #ended(): Promise<void> {
+    return new Promise((resolve) => {
+      this.root.subscribe({ complete: resolve, error: () => resolve() });
+    });
+  }
+
+  #send(event: GatewayEvent): void {
+    if (this.#isActive) this.root.send(event);
+  }
+
+  /** Rejects if the gateway ends first, or has ended; every part is drained by then (GL1). */
+  #reached(state: 'serving' | { readonly booting: 'idle' }): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        if (this.root.getSnapshot().matches(state)) resolve();
+      };
+      const fail = () => reject(this.root.getSnapshot().context.error);
+      this.root.subscribe({ next: look, complete: fail, error: reject });
+      look();
+    });
   }
 
   #beginEnd(): void {
-    this.#endsAt ??= performance.now() + this.#shutdownMs;
+    this.#endsAt ??= performance.now() + this.shutdownMs;
   }
 }

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { Log } from '../base/errors/log.ts';
 import type { Redactor } from '../base/errors/redact.ts';
+import type { Part } from '../base/supervision/part.ts';
 import { Aggregate } from './clients/aggregate/aggregate.ts';
 import { Discovery } from './clients/aggregate/discovery.ts';
 import { EraBridge } from './clients/eras/era-bridge.ts';
@@ -30,11 +31,11 @@ export interface ClientSideOptions {
   readonly redactor: Redactor;
   readonly version: string;
   readonly servers: ServerRegistry;
-  /** Undefined without a cluster. */
-  readonly cluster: { readonly reach: ClusterReach | undefined } | undefined;
+  /** Undefined if other nodes cannot reach this one. */
+  readonly reach: ClusterReach | undefined;
 }
 
-export class ClientSide {
+export class ClientSide implements Part {
   readonly sessions: Sessions;
   readonly profiles: Profiles;
   /** All servers as one. */
@@ -45,7 +46,7 @@ export class ClientSide {
   readonly inProcess: InProcessClient;
 
   constructor(options: ClientSideOptions) {
-    const { config, log, redactor, version, servers, cluster } = options;
+    const { config, log, redactor, version, servers, reach } = options;
     const revision = () => servers.revision;
     const aggregate = new Aggregate(() => servers.all(), revision);
     const tagsOf = config.expose === 'search' ? (id: string) => servers.tagsOf(id) : undefined;
@@ -59,7 +60,7 @@ export class ClientSide {
       log,
       onEnd: (session) => servers.release(session),
       profiles: () => profiles.all(),
-      newId: () => cluster?.reach?.sealed.newSessionId() ?? randomUUID(),
+      newId: () => reach?.sealed.newSessionId() ?? randomUUID(),
     });
     const { sessions, eraBridge } = this;
     const inFlight = new InFlightLimiter(config.limits.in_flight, config.limits.body_bytes);
@@ -68,20 +69,21 @@ export class ClientSide {
     const server = (id: string) => servers.require(id);
     this.router = new MessageRouter({
       ...this.view,
-      ...{ servers, sessions, eraBridge, forwarder, config, log, redactor, serverInfo, cluster, server },
+      ...{ servers, sessions, eraBridge, forwarder, config, log, redactor, serverInfo, server },
+      states: reach?.states,
       release: (client) => servers.release(client),
     });
     this.inProcess = new InProcessClient({ router: this.router, serverInfo, server });
   }
 
   /** Ends every wait for lists: clients receive those that are known. */
-  close(): void {
+  onStopping(): void {
     this.view.discovery.close();
     this.profiles.close();
   }
 
   /** Ends every session and suspended call. */
-  end(): void {
+  async drain(): Promise<void> {
     this.eraBridge.suspended.close();
     this.sessions.close();
   }

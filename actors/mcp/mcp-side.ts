@@ -1,8 +1,10 @@
 // The MCP side of the gateway: its servers and their clients, by the catalog and the profiles in use.
 
+import { setTimeout as elapse } from 'node:timers/promises';
 import type { Catalog } from '../../config/catalog/catalog-schema.ts';
 import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';
 import type { GatewayError } from '../base/errors/errors.ts';
+import type { Part } from '../base/supervision/part.ts';
 import type { StateFolder } from '../state/state-folder.ts';
 import { ClientSide, type ClientSideOptions } from './client-side.ts';
 import { loadToolFilters } from './clients/aggregate/tool-filter.ts';
@@ -16,17 +18,23 @@ import type { RecentLines } from './servers/lines/recent-lines.ts';
 import { ServerRegistry } from './servers/server-registry.ts';
 import type { SupervisedServers } from './servers/supervised-servers.ts';
 
-type MadeHere = 'registry' | 'sessions' | 'servers' | 'makePlaced' | 'maxMessageBytes' | 'cluster';
+type MadeHere = 'registry' | 'sessions' | 'servers' | 'makePlaced' | 'maxMessageBytes' | 'reach';
 
 export interface McpSideOptions
   extends Omit<ServerSideOptions, MadeHere>,
     Omit<ClientSideOptions, MadeHere | 'log' | 'redactor'> {
   readonly catalog: Catalog;
   readonly stateFolder: StateFolder;
-  readonly cluster: (ClientSideOptions['cluster'] & { readonly makePlaced: MakePlacedLink }) | undefined;
+  /** Undefined without a cluster. */
+  readonly cluster:
+    | { readonly makePlaced: MakePlacedLink; readonly reach: ClientSideOptions['reach'] }
+    | undefined;
 }
 
-export class McpSide {
+/** For what was learnt last to reach the disk. */
+const FLUSH_MS = 1_000;
+
+export class McpSide implements Part {
   readonly servers = new ServerRegistry();
   readonly clients: ClientSide;
   /** Recent output of the servers, and log lines about them. */
@@ -41,7 +49,7 @@ export class McpSide {
     this.#options = options;
     this.#profileEntries = config.profiles;
     this.lines = options.lines;
-    this.clients = new ClientSide({ ...options, servers });
+    this.clients = new ClientSide({ ...options, servers, reach: cluster?.reach });
     this.#serverSide = new ServerSide({
       ...options,
       registry: servers,
@@ -77,22 +85,23 @@ export class McpSide {
     this.#serverSide.announce(applied.servers);
     applyToClients(applied.profiles, { sessions: this.clients.sessions, servers: this.servers });
     this.#options.stateFolder.sweepLists();
-    this.learn();
+    this.#learn();
     return applied.servers;
   }
 
+  onServing(): void {
+    this.#learn();
+  }
+
   /** Begins to learn the lists of unknown servers, if the configuration says so. */
-  learn(): void {
+  #learn(): void {
     if (this.#options.config.learn === 'at_start') this.clients.view.discovery.learn();
   }
 
-  /** Writes the caches of the servers to the state folder. */
-  flush(): Promise<unknown> {
-    return this.#serverSide.flush();
-  }
-
-  drain(): Promise<void> {
-    return this.#serverSide.drain();
+  /** Ends the servers, and writes their caches to the state folder. */
+  async drain(): Promise<void> {
+    await this.#serverSide.drain();
+    await Promise.race([this.#serverSide.flush(), elapse(FLUSH_MS, undefined, { ref: false })]);
   }
 
   /** The last resort: kills every process at once. */

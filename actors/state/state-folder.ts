@@ -9,6 +9,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Log } from '../base/errors/log.ts';
+import type { Part } from '../base/supervision/part.ts';
 import { ChildRecords } from './child-records.ts';
 import { ListFiles } from './list-files.ts';
 import { MARK_VARIABLE, markOfFolder, newMark } from './owner-mark.ts';
@@ -28,27 +29,37 @@ export interface StateFolderOptions {
   readonly usedHashes: () => ReadonlySet<string>;
 }
 
-/** For what was learnt last to reach the disk. */
-const FLUSH_MS = 1_000;
 const DAY_MS = 86_400_000;
 
-export class StateFolder {
+export class StateFolder implements Part {
   readonly #options: StateFolderOptions;
   readonly #lists: ListFiles | undefined;
-  #records: ChildRecords | undefined;
-  #lock: StateLock | undefined;
-  #marking: NodeJS.Timeout | undefined;
+  readonly #lock: StateLock | undefined;
+  readonly #marking: NodeJS.Timeout | undefined;
+  /** Records of running children; undefined where nothing is kept. */
+  readonly records: ChildRecords | undefined;
 
-  constructor(options: StateFolderOptions) {
-    const { kind, stateDir, log } = options;
-    this.#options = options;
-    if (kind !== 'none')
-      this.#lists = new ListFiles(stateDir, options.usedHashes, (what) => log.warn({}, what));
+  /** Ends what an earlier gateway has left behind. Rejects with AlreadyHeldError or StateFolderError. */
+  static async open(options: StateFolderOptions): Promise<StateFolder> {
+    const folder = new StateFolder(options, options.kind === 'own' ? await lockOf(options) : undefined);
+    for (const { pid, server, wasKilled } of (await folder.records?.sweep()) ?? []) {
+      options.log.warn(
+        { pid, server, was_killed: wasKilled },
+        'ended a process that an earlier gateway had left behind',
+      );
+    }
+    return folder;
   }
 
-  /** Where running children are written down; from `begin` on, and where anything is kept. */
-  get records(): ChildRecords | undefined {
-    return this.#records;
+  private constructor(options: StateFolderOptions, lock: StateLock | undefined) {
+    const { kind, stateDir, log, usedHashes } = options;
+    this.#options = options;
+    this.#lock = lock;
+    if (kind === 'none') return;
+    const onWarning = (what: string) => log.warn({}, what);
+    this.#lists = new ListFiles(stateDir, usedHashes, onWarning);
+    this.records = new ChildRecords(stateDir, identityOf(process.pid), onWarning);
+    this.#marking = setInterval(() => this.sweepLists(), DAY_MS).unref();
   }
 
   /** For a child that is about to be started; undefined where the system shows no marks. */
@@ -62,33 +73,6 @@ export class StateFolder {
     return this.#lists?.path(hash);
   }
 
-  /** Rejects with AlreadyHeldError or StateFolderError; ends what a gateway before this one has left behind. */
-  async begin(): Promise<void> {
-    const { kind, stateDir, listenAddr, log } = this.#options;
-    if (kind === 'none') return;
-    if (kind === 'own') this.#lock = await this.#locked(stateDir, listenAddr);
-    this.#records = new ChildRecords(stateDir, identityOf(process.pid), (what) => log.warn({}, what));
-    for (const { pid, server, wasKilled } of await this.#records.sweep()) {
-      log.warn(
-        { pid, server, was_killed: wasKilled },
-        'ended a process that an earlier gateway had left behind',
-      );
-    }
-    this.#marking = setInterval(() => this.sweepLists(), DAY_MS).unref();
-  }
-
-  async #locked(stateDir: string, listenAddr: string): Promise<StateLock | undefined> {
-    try {
-      return await acquireStateLock(stateDir, { listenAddr });
-    } catch (error) {
-      const isFull = error instanceof StateFolderError && error.isFull && existsSync(stateDir);
-      if (!isFull) throw error;
-      const { message: reason } = error;
-      this.#options.log.warn({ reason }, 'the state folder is not locked: start no other gateway in it');
-      return undefined;
-    }
-  }
-
   /** Sees to the files with lists, on the side: to be called when the catalog has been applied. */
   sweepLists(): void {
     void this.#lists?.sweep().then((removed) => {
@@ -97,10 +81,22 @@ export class StateFolder {
     });
   }
 
-  /** Gives the folder back when `written` has settled, or after a second. */
-  async end(written: Promise<unknown>): Promise<void> {
+  /** Releases the lock; the servers have written their lists by then (FO1). */
+  async drain(): Promise<void> {
     clearInterval(this.#marking);
-    await Promise.race([written, new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref())]);
     await this.#lock?.release();
+  }
+}
+
+/** Returns undefined where the disk has no room for a lock (FO1). */
+async function lockOf({ stateDir, listenAddr, log }: StateFolderOptions): Promise<StateLock | undefined> {
+  try {
+    return await acquireStateLock(stateDir, { listenAddr });
+  } catch (error) {
+    const isFull = error instanceof StateFolderError && error.isFull && existsSync(stateDir);
+    if (!isFull) throw error;
+    const { message: reason } = error;
+    log.warn({ reason }, 'the state folder is not locked: start no other gateway in it');
+    return undefined;
   }
 }

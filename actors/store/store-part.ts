@@ -31,12 +31,8 @@ export interface StoreHost {
 /** Makes a store for the gateway of that configuration. Rejects with StoreUnavailableError, but where there is only no room. */
 export type OpenStore = (config: GatewayConfig, host: StoreHost) => Promise<Store>;
 
-export interface StoreUser {
-  /** What it has to know of a store before it is used. */
-  prepare(store: Store): Promise<void>;
-  /** The disk was full, and the store is there only now. */
-  onThereLate(): void;
-}
+/** Reads what a user of the store needs before it works with it. */
+export type PrepareStore = (store: Store) => Promise<void>;
 
 export interface StorePartOptions {
   readonly config: GatewayConfig;
@@ -49,10 +45,10 @@ export interface StorePartOptions {
 }
 
 export class StorePart implements Part {
-  readonly name = 'store';
   readonly #options: StorePartOptions;
-  readonly #users = new Set<StoreUser>();
-  readonly #prepared = new Set<StoreUser>();
+  /** By user; true once it is prepared. */
+  readonly #users = new Map<PrepareStore, boolean>();
+  readonly #lateListeners = new Set<() => void>();
   readonly #probe: DiskSpaceProbe;
   #opening: Promise<Store> | undefined;
   #isMissing = false;
@@ -69,22 +65,24 @@ export class StorePart implements Part {
   }
 
   /** Rejects with StoreUnavailableError, and the next to ask tries again. */
-  async open(user: StoreUser): Promise<Store> {
+  async open(prepare: PrepareStore = async () => {}): Promise<Store> {
     if (this.#isDrained) throw new StoppedError('the gateway is stopping; its store is closed');
-    this.#users.add(user);
+    if (!this.#users.has(prepare)) this.#users.set(prepare, false);
     this.#opening ??= this.#open();
     try {
       const store = await this.#opening;
-      if (!this.#isMissing && !this.#prepared.has(user)) await this.#prepareFor(user, store);
+      if (!this.#isMissing && this.#users.get(prepare) === false) await this.#prepareFor(prepare, store);
       return store;
     } catch (error) {
-      this.#users.delete(user);
+      this.#users.delete(prepare);
       throw error;
     }
   }
 
-  /** Whoever needs it opens it. */
-  async boot(): Promise<void> {}
+  /** Calls `listener` when the store opens late because the disk was full. */
+  whenThereLate(listener: () => void): void {
+    this.#lateListeners.add(listener);
+  }
 
   async drain(): Promise<void> {
     this.#isDrained = true;
@@ -112,16 +110,16 @@ export class StorePart implements Part {
   }
 
   async #prepare(store: Store): Promise<void> {
-    for (const user of this.#users) await this.#prepareFor(user, store);
+    for (const prepare of this.#users.keys()) await this.#prepareFor(prepare, store);
   }
 
-  async #prepareFor(user: StoreUser, store: Store): Promise<void> {
-    await user.prepare(store);
-    this.#prepared.add(user);
+  async #prepareFor(prepare: PrepareStore, store: Store): Promise<void> {
+    await prepare(store);
+    this.#users.set(prepare, true);
   }
 
   #onThere(isThere: boolean): void {
     this.#isMissing = !isThere;
-    if (isThere) for (const user of this.#users) user.onThereLate();
+    if (isThere) for (const listener of this.#lateListeners) listener();
   }
 }

@@ -24,11 +24,11 @@ interface Address {
 export function proofHeaders(
   { headers, remoteAddress }: Pick<HttpRequest, 'headers' | 'remoteAddress'>,
   token: string,
-  listenAddress: Address | undefined,
+  listenAddress: Address,
   stateDir: string,
 ): HeaderList {
   const nonce = headers[NONCE_HEADER];
-  if (nonce === undefined || token === '' || listenAddress === undefined) return [];
+  if (nonce === undefined || token === '') return [];
   const host = contactedHost(listenAddress.host, remoteAddress);
   if (host === undefined || !/^[\w-]{22,64}$/.test(nonce)) return [];
   return [

@@ -12,6 +12,11 @@ export interface OriginGuardOptions {
   readonly host: string;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
+  /**
+   * Tests if a request whose page has the same origin as its target comes from a page of the gateway. Host has been checked,
+   * where it is checked at all. @default none does
+   */
+  readonly vouchesFor?: ((context: ExchangeContext) => boolean) | undefined;
 }
 
 const allowedHeaders =
@@ -23,25 +28,22 @@ export class OriginGuard {
   readonly #allowedOrigins: ReadonlySet<string>;
   readonly #ownHost: string;
   readonly #checksHost: boolean;
+  readonly #vouchesFor: (context: ExchangeContext) => boolean;
   /** Nearly all requests name the same. */
   #lastKnownHost: string | undefined;
 
-  constructor({ host, allowedHosts, allowedOrigins }: OriginGuardOptions) {
+  constructor({ host, allowedHosts, allowedOrigins, vouchesFor }: OriginGuardOptions) {
     this.#ownHost = host.includes(':') ? `[${host}]` : host.toLowerCase();
     this.#allowedHosts = new Set(allowedHosts);
     this.#allowedOrigins = new Set(allowedOrigins);
     this.#checksHost = isLoopback(this.#ownHost) || allowedHosts.length > 0;
+    this.#vouchesFor = vouchesFor ?? (() => false);
   }
-
-  /**
-   * Whether a request whose page has the same origin as its target comes from a page of ours; set by whoever has pages.
-   * By then Host has been checked, where it is checked at all.
-   */
-  vouchesFor: (context: ExchangeContext) => boolean = () => false;
 
   /** True when the request may go on; otherwise it has been refused with 403. Allowed origins get CORS headers. */
   admits(context: ExchangeContext, isHostExempt: boolean): boolean {
-    const { host = '', origin } = context.request.headers;
+    const { headers, localPort } = context.request;
+    const { host = '', origin } = headers;
     if (this.#checksHost && !isHostExempt && !this.#isKnownHost(host)) {
       context.error(
         403,
@@ -50,8 +52,8 @@ export class OriginGuard {
       return false;
     }
     if (origin === undefined) return true;
-    if (!this.#isKnownOrigin(origin)) {
-      if (isSameOrigin(origin, context.request.headers) && this.vouchesFor(context)) return true;
+    if (!this.#isKnownOrigin(origin, localPort)) {
+      if (isSameOrigin(origin, headers) && this.#vouchesFor(context)) return true;
       context.error(
         403,
         `the Origin ${JSON.stringify(origin.slice(0, 200))} is not allowed; add it to allowed_origins`,
@@ -91,20 +93,17 @@ export class OriginGuard {
   }
 
   /** Own pages are those of this very listener: another port of the same machine is another program's. */
-  #isKnownOrigin(origin: string): boolean {
+  #isKnownOrigin(origin: string, ownPort: number): boolean {
     const lower = origin.toLowerCase();
     if (this.#allowedOrigins.has(lower)) return true;
     const match = /^https?:\/\/([^/]+)$/.exec(lower);
-    return match?.[1] !== undefined && this.#checksHost && this.#isOwnPage(match[1]);
+    return match?.[1] !== undefined && this.#checksHost && this.#isOwnPage(match[1], ownPort);
   }
 
-  #isOwnPage(authority: string): boolean {
+  #isOwnPage(authority: string, ownPort: number): boolean {
     const port = /:(\d{1,5})$/.exec(authority)?.[1];
-    return this.ownPort !== undefined && port === String(this.ownPort) && this.#isKnownHost(authority);
+    return port === String(ownPort) && this.#isKnownHost(authority);
   }
-
-  /** The port that was really taken; set once the listener is up. */
-  ownPort: number | undefined;
 }
 
 /**

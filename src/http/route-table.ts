@@ -11,9 +11,9 @@ import type { TriggersFront } from './triggers-front.ts';
 /** Parts of the front that have rows. */
 export interface RouteSources {
   /** Serves a request to the inspector; undefined if it is off. */
-  inspector(): Action | undefined;
-  /** Set from the boot on if there are triggers. */
-  triggers(): TriggersFront | undefined;
+  readonly inspector?: Action | undefined;
+  /** Undefined without triggers. */
+  readonly triggers?: TriggersFront | undefined;
 }
 
 const INSPECTOR = '/inspector';
@@ -39,7 +39,7 @@ export class RouteTable {
 
   constructor(sources: RouteSources) {
     this.#sources = sources;
-    const openDoor: Action = (_, context) => answerBrowser(context, sources.inspector() !== undefined);
+    const openDoor: Action = (_, context) => answerBrowser(context, sources.inspector !== undefined);
     this.#frontDoor = { gate: 'page', methods: byMethod({ GET: openDoor, HEAD: openDoor }) };
     this.#nothing = { access: 'read', methods: (_, context) => this.#refuse(context) };
   }
@@ -47,7 +47,7 @@ export class RouteTable {
   /** Returns the row of a request. */
   of(request: HttpRequest): Route {
     const { path } = request;
-    const triggers = this.#sources.triggers();
+    const { triggers } = this.#sources;
     const hook = triggers?.automation.listeners.at(path);
     if (triggers !== undefined && hook !== undefined)
       return { gate: 'webhook', methods: (_, context) => triggers.receive(context, hook) };
@@ -56,11 +56,11 @@ export class RouteTable {
 
   /** Returns the row of a request from another node, which forwards only requests to the API. */
   ofNode(path: string): Route {
-    return routeOf(path) ?? this.#sources.triggers()?.routeAt(path) ?? this.#nothing;
+    return routeOf(path) ?? this.#sources.triggers?.routeAt(path) ?? this.#nothing;
   }
 
   #pageOf({ method, path, headers }: HttpRequest): Route | undefined {
-    const inspector = this.#sources.inspector();
+    const { inspector } = this.#sources;
     if (inspector !== undefined && (path === INSPECTOR || path.startsWith(`${INSPECTOR}/`)))
       return { gate: 'page', methods: inspector };
     const isBrowser =
@@ -70,7 +70,7 @@ export class RouteTable {
 
   #refuse(context: ExchangeContext): undefined {
     const { path } = context.request;
-    const hasTriggers = this.#sources.triggers() !== undefined;
+    const hasTriggers = this.#sources.triggers !== undefined;
     if (!hasTriggers && OF_TRIGGERS.test(path))
       context.error(
         404,
@@ -87,7 +87,7 @@ export class RouteTable {
   #hint(path: string, hasTriggers: boolean): string {
     if (hasTriggers && /^\/deliveries\/[^/]/.test(path))
       return 'percent-encode the id of a delivery: it is one segment of the path, with %2F for a slash';
-    const browsers = this.#sources.inspector() === undefined ? '' : 'browsers /inspector, ';
+    const browsers = this.#sources.inspector === undefined ? '' : 'browsers /inspector, ';
     const lists = hasTriggers
       ? 'GET /servers lists the servers, and GET /triggers the triggers'
       : 'and GET /servers lists the servers';

@@ -8,16 +8,13 @@ import { AutomationFigures } from './api/automation-figures.ts';
 import { answerAutomation, automationRouteOf } from './api/automation-routes.ts';
 import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
-import type { Heartbeat } from './mcp/heartbeat.ts';
 import { type Action, byMethod, fail, type Route } from './routes.ts';
 import type { Webhooks } from './webhooks.ts';
 
 export interface TriggersFrontOptions {
-  readonly gateway: Pick<Gateway, 'log' | 'redactor' | 'life' | 'store' | 'mcp'>;
+  readonly gateway: Pick<Gateway, 'log' | 'redactor' | 'store'>;
   readonly automation: RunningAutomation;
   readonly webhooks: Webhooks;
-  /** Keeps streams alive. */
-  readonly heartbeat: Heartbeat;
 }
 
 export class TriggersFront {
@@ -40,10 +37,9 @@ export class TriggersFront {
   routeAt(path: string): Route | undefined {
     const found = automationRouteOf(path);
     if (found === undefined) return undefined;
-    const { heartbeat, gateway } = this.#options;
-    const action: Action = (_, context) => {
+    const { gateway } = this.#options;
+    const action: Action = ({ heartbeat, life, mcp, redactor }, context) => {
       const { operator, runs, approvals, feed } = this.automation;
-      const { mcp, redactor, life } = gateway;
       const host = { operator, runs, approvals, feed, mcp, redactor, heartbeat, isDraining: life.isEnding };
       return answerAutomation(host, found, context, (error) => fail(gateway, context, error));
     };

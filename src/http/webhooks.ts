@@ -4,7 +4,7 @@
 import type { Address, OpenListener } from '../../actors/automation/triggers/webhook-listeners.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Webhook } from '../../actors/platforms/webhooks/webhook.ts';
-import { BodyBudget } from './body/body-budget.ts';
+import type { BodyBudget } from './body/body-budget.ts';
 import { closing } from './closing.ts';
 import { listen } from './listener/listen.ts';
 import type { BodyHandler, ListenerOptions } from './listener/seam.ts';
@@ -14,14 +14,14 @@ import { fail, faultReporter } from './routes.ts';
 import { webhook } from './webhook-endpoint.ts';
 
 export class Webhooks {
-  /** Budget for bodies of senders that are not identified yet. */
-  readonly unproven: BodyBudget;
   readonly #gateway: Pick<Gateway, 'config' | 'log' | 'redactor'>;
+  readonly #unproven: BodyBudget;
   readonly #refused: RefusedEvents;
 
-  constructor(gateway: Pick<Gateway, 'config' | 'log' | 'redactor'>) {
+  /** `unproven` is the budget for bodies of senders that are not identified yet. */
+  constructor(gateway: Pick<Gateway, 'config' | 'log' | 'redactor'>, unproven: BodyBudget) {
     this.#gateway = gateway;
-    this.unproven = BodyBudget.for(gateway.config.limits.body_bytes);
+    this.#unproven = unproven;
     this.#refused = new RefusedEvents(gateway.log);
   }
 
@@ -44,7 +44,7 @@ export class Webhooks {
 
   /** Handles a request to a webhook; undefined when it has been answered. */
   receive(context: ExchangeContext, hook: Webhook): BodyHandler | undefined {
-    return webhook(context, hook, this.unproven, this.#fail);
+    return webhook(context, hook, this.#unproven, this.#fail);
   }
 
   readonly #fail = (context: ExchangeContext, error: unknown): void => {

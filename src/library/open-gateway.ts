@@ -2,6 +2,7 @@
 
 import { type Log, silentLog } from '../../actors/base/errors/log.ts';
 import { Gateway as Core } from '../../actors/gateway/gateway.ts';
+import { Life } from '../../actors/gateway/life.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { addOwnPrograms } from '../own-programs.ts';
 import { version } from '../version.ts';
@@ -29,11 +30,13 @@ export async function openGateway(file: string, options: OpenGatewayOptions = {}
   const environment = { ...(options.environment ?? process.env) };
   addOwnPrograms(environment);
   const { config, catalog, secrets, prints } = await loadConfig(file, environment);
-  const core = new Core({
-    ...{ log: silentLog, state: 'shared' },
-    ...options,
-    ...{ environment, config, catalog, secrets, prints, version },
-  });
-  await core.start();
+  const life = new Life(config.shutdown_seconds * 1000);
+  const core = await life.start(() =>
+    Core.boot({
+      ...{ log: silentLog, state: 'shared' },
+      ...options,
+      ...{ life, environment, config, catalog, secrets, prints, version },
+    }),
+  );
   return new EmbeddedGateway(core);
 }

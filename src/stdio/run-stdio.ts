@@ -7,6 +7,7 @@
 import { Console } from 'node:console';
 import { Redactor } from '../../actors/base/errors/redact.ts';
 import { Gateway } from '../../actors/gateway/gateway.ts';
+import { Life } from '../../actors/gateway/life.ts';
 import { BRIDGED, bridgeTo } from '../../config/catalog/bridge.ts';
 import { type Loaded, loadTarget } from '../../config/load-config.ts';
 import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
@@ -132,30 +133,7 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
   const config = { ...loaded.config, shutdown_seconds: STOP_SECONDS, learn: 'on_demand' as const };
   const redactor = new Redactor([]);
   const log = await createLog({ level: config.log_level, fd: 2, redactor });
-  const gateway = new Gateway({
-    config,
-    catalog,
-    secrets,
-    redactor,
-    log,
-    version,
-    environment: process.env,
-    state,
-  });
-  const front = new StdioFront({
-    gateway,
-    input: process.stdin,
-    output: process.stdout,
-    server,
-    profile,
-    // With a single server nothing is listed but what that has.
-    isLearning: server === undefined && learn === 'at_start',
-    onEnd: (error) => {
-      if (error !== undefined)
-        log.error({ reason: error.message }, 'the client does not read what it is sent');
-      end('the client has left', error === undefined ? 0 : 1);
-    },
-  });
+  const life = new Life(STOP_SECONDS * 1000);
   for (const warning of warnings) log.warn({}, warning);
 
   process.on('uncaughtException', (error) => fault('uncaught exception', error));
@@ -166,9 +144,35 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
   }
 
   function atOnce(): void {
-    gateway.mcp.kill();
+    life.kill();
     process.exit(1);
   }
+
+  const started = life.start(async () => {
+    const gateway = await Gateway.boot({
+      ...{ life, config, catalog, secrets, redactor, log, version, state },
+      environment: process.env,
+    });
+    const front = await life.boot(
+      'front',
+      async () =>
+        new StdioFront({
+          gateway,
+          input: process.stdin,
+          output: process.stdout,
+          server,
+          profile,
+          // With a single server nothing is listed but what that has.
+          isLearning: server === undefined && learn === 'at_start',
+          onEnd: (error) => {
+            if (error !== undefined)
+              log.error({ reason: error.message }, 'the client does not read what it is sent');
+            end('the client has left', error === undefined ? 0 : 1);
+          },
+        }),
+    );
+    return { gateway, front };
+  });
 
   let isStopping = false;
   function end(why: string, code: number): void {
@@ -182,11 +186,16 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
       },
       STOP_SECONDS * 1000 + LAST_RESORT_MS,
     );
-    void gateway
+    void life
       .stop()
-      .then(() => front.flush())
+      .then(() => started)
+      // A stop during the start leaves nothing to write.
+      .then(
+        ({ front }) => front.flush(),
+        () => {},
+      )
       .then(() => {
-        log.info({ dead_letters: gateway.life.deadLetters }, 'stopped');
+        log.info({ dead_letters: life.deadLetters }, 'stopped');
         process.exit(code);
       });
   }
@@ -197,15 +206,15 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
       const before = signalledAt;
       signalledAt = performance.now();
       // The first one after the end of stdin only means that the client grows impatient.
-      if (before === undefined && isStopping) front.cutShort();
+      if (before === undefined && isStopping) started.then(({ front }) => front.cutShort()).catch(() => {});
       else if (before === undefined) end(signal, 0);
       else if (signalledAt - before > SAME_SIGNAL_MS) atOnce();
     });
   }
 
-  await gateway.start([front]);
+  const { gateway } = await started;
   log.info({ servers: gateway.mcp.servers.all().length, version }, 'gateway is ready');
-  gateway.life.whenFailed((error) => {
+  life.whenFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');
     process.exit(1);
   });

@@ -1,5 +1,5 @@
-// The front for one client on stdin and stdout: messages come and go as lines. A part of the gateway's actor tree,
-// booted last and drained first, like the HTTP front.
+// The front for one client on stdin and stdout: messages come and go as lines. A part of the gateway, started last and drained
+// first, like the HTTP front.
 //
 // SX1  stdout carries JSON-RPC messages only, one per line.
 // SX2  a line that cannot be taken is answered with an error, with its id where that can be found; the next is read.
@@ -57,7 +57,6 @@ const LAST_WORDS_MS = 250;
 const nowhere: Outlet = { send: () => {}, finish: () => {}, drop: () => {} };
 
 export class StdioFront implements Part {
-  readonly name = 'front';
   readonly #options: StdioFrontOptions;
   readonly #open = new Set<LineOutlet>();
   /** Requests of the modern era that are under way, by their raw id. */
@@ -90,11 +89,7 @@ export class StdioFront implements Part {
       },
     });
     this.#receipts = new ReadReceipts(this.#lines);
-  }
-
-  async boot(): Promise<void> {
-    const { input, onEnd } = this.#options;
-    const splitter = new LineSplitter(this.#gateway.config.limits.body_bytes, {
+    const splitter = new LineSplitter(gateway.config.limits.body_bytes, {
       onLine: (line) => this.#onLine(line),
       onOversized: (size, id, requestId) => this.#onOversized(size, id, requestId),
     });
@@ -103,7 +98,7 @@ export class StdioFront implements Part {
       this.#onLine(splitter.end());
       onEnd(undefined);
     };
-    if (this.#options.isLearning) this.#learning = setTimeout(() => this.#learn(), FIRST_WORD_MS);
+    if (options.isLearning) this.#learning = setTimeout(() => this.#learn(), FIRST_WORD_MS);
     input.on('data', (chunk: Buffer) => splitter.push(chunk));
     input.once('end', onInputEnd);
     input.once('error', onInputEnd);

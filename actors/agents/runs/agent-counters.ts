@@ -33,8 +33,12 @@ export class AgentCounters {
   readonly #counts = new Map<string, Kept>();
   /** Grows with each change. */
   revision = 0;
-  /** With what other nodes have counted. */
-  withOthers: (whom: string, own: AgentCounts) => AgentCounts = (_, own) => own;
+  readonly #withOthers: (whom: string, own: AgentCounts) => AgentCounts;
+
+  /** `withOthers` adds the counts of other nodes. */
+  constructor(withOthers: (whom: string, own: AgentCounts) => AgentCounts = (_, own) => own) {
+    this.#withOthers = withOthers;
+  }
 
   /** Of one attempt; `end` is to be called once. */
   begin(target: Target) {
@@ -65,7 +69,7 @@ export class AgentCounters {
 
   of(target: Target): AgentCounts {
     const whom = targetText(target);
-    return this.withOthers(whom, this.#counts.get(whom) ?? NONE);
+    return this.#withOthers(whom, this.#counts.get(whom) ?? NONE);
   }
 
   /** Of this process alone, by `agent reviewer`. */

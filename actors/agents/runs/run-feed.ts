@@ -56,13 +56,14 @@ export interface LiveAttempt {
 const MAX_WATCHERS = 1_024;
 
 export class RunFeed implements DeliveryListener {
-  readonly counters = new AgentCounters();
+  readonly counters: AgentCounters;
   readonly #runs = new Map<string, LiveRun>();
   readonly #places: Budget;
   readonly #shares = new Map<string, Share>();
   #isClosed = false;
 
-  constructor(max = MAX_WATCHERS) {
+  constructor(max = MAX_WATCHERS, counters = new AgentCounters()) {
+    this.counters = counters;
     this.#places = new Budget(max);
   }
 

@@ -6,9 +6,20 @@
 // CTY2  what was kept of several nodes at the same moment is all there: a row that another has changed meanwhile is read again.
 // CTY3  what is kept is bounded: of the last processes apart, of those before them the sum.
 
+import type { AgentCounts } from '../../agents/runs/agent-counters.ts';
 import type { ClusterMembership, Member } from '../../store/membership.ts';
 import type { Store } from '../../store/store.ts';
-import { noTallies, readTallies, sumOf, type Tallies, type ToldTallies, toldTallies } from './tallies.ts';
+import type { TriggerCounts } from '../triggers/trigger-counters.ts';
+import {
+  noTallies,
+  readTallies,
+  sumOf,
+  sumOfTarget,
+  sumOfTrigger,
+  type Tallies,
+  type ToldTallies,
+  toldTallies,
+} from './tallies.ts';
 
 export interface ClusterTalliesOptions {
   readonly membership: Pick<ClusterMembership, 'watch' | 'tell' | 'tellNow'>;
@@ -58,9 +69,14 @@ export class ClusterTallies {
     this.#keep();
   }
 
-  /** Of all processes but this one. */
-  get others(): Tallies {
-    return this.#others;
+  /** Adds the counts of all other processes. */
+  sumOfTrigger(name: string, own: TriggerCounts): TriggerCounts {
+    return sumOfTrigger(this.#others.triggers.get(name), own);
+  }
+
+  /** Adds the counts of all other processes. */
+  sumOfTarget(whom: string, own: AgentCounts): AgentCounts {
+    return sumOfTarget(this.#others.targets.get(whom), own);
   }
 
   /** What this process has counted is kept; to be called when it counts no more. Does not reject, and takes a second at most. */

@@ -24,8 +24,12 @@ export class TriggerCounters {
   readonly #counts = new Map<string, { -readonly [name in keyof TriggerCounts]: TriggerCounts[name] }>();
   /** Grows with each change. */
   revision = 0;
-  /** With what others have counted. */
-  withOthers: (trigger: string, own: TriggerCounts) => TriggerCounts = (_, own) => own;
+  readonly #withOthers: (trigger: string, own: TriggerCounts) => TriggerCounts;
+
+  /** `withOthers` adds the counts of other nodes. */
+  constructor(withOthers: (trigger: string, own: TriggerCounts) => TriggerCounts = (_, own) => own) {
+    this.#withOthers = withOthers;
+  }
 
   count(trigger: string, kind: Outcome['kind']): void {
     const counts = this.#kept(trigger);
@@ -41,7 +45,7 @@ export class TriggerCounters {
   }
 
   of(trigger: string): TriggerCounts {
-    return this.withOthers(trigger, this.#counts.get(trigger) ?? none);
+    return this.#withOthers(trigger, this.#counts.get(trigger) ?? none);
   }
 
   /** Of this process alone. */

@@ -13,6 +13,8 @@ export interface SoleNodeOptions {
   readonly platform: string;
   /** Whether a trigger here sends to it. */
   isUsed(): boolean;
+  /** The gate has opened. */
+  onOpen(): void;
 }
 
 /** By which members know of each other to which platforms they send. */
@@ -23,7 +25,6 @@ const LONGEST_MS = 1_200;
 const UNUSED_MS = 10_000;
 
 export class SoleNode implements WorkGate {
-  onOpen: (() => void) | undefined;
   readonly #options: SoleNodeOptions;
   readonly #stopWatching: () => void;
   #lease: NodeLease | undefined;
@@ -103,7 +104,7 @@ export class SoleNode implements WorkGate {
     if (lease === undefined) return;
     this.#lease = lease;
     if (this.#isClosed) void lease.release();
-    else this.onOpen?.();
+    else this.#options.onOpen();
   }
 
   #mayTake(): boolean {

@@ -3,7 +3,7 @@
 // word of its keys is none of a platform.
 
 import type { Work } from '../../events/inbox/work.ts';
-import type { WorkGate } from '../../events/inbox/work-gate.ts';
+import type { MakeGate } from '../../events/inbox/work-gate.ts';
 import type { WorkPlaces } from '../../events/inbox/work-places.ts';
 import type { Circuits } from '../../events/outbox/circuits.ts';
 import { type ConversationRecords, ConversationWork } from '../conversations/conversation-work.ts';
@@ -17,7 +17,7 @@ export interface WorkKind {
   readonly parent?: string;
   /** Events at work at the same time. */
   readonly places: number;
-  readonly gate?: WorkGate | undefined;
+  readonly makeGate?: MakeGate | undefined;
   make(places: WorkPlaces): Work;
 }
 
@@ -31,7 +31,7 @@ export interface WorkKindsOptions {
   /** Conversations that are worked at the same time. */
   readonly concurrency: number;
   /** Of a cluster: which node sends to that platform. */
-  gateOf?(platform: string): WorkGate | undefined;
+  gateOf?(platform: string): MakeGate;
 }
 
 /** Of the actor under which all destinations stand. */
@@ -52,7 +52,7 @@ export function workKinds(options: WorkKindsOptions): readonly WorkKind[] {
       name: `${OUTBOX}/${platform}`,
       parent: OUTBOX,
       places: OUTBOX_PLACES,
-      gate: options.gateOf?.(platform),
+      makeGate: options.gateOf?.(platform),
       make: (places) => new OutboxWork({ platform, routing, places, store, circuits }),
     }),
   );

@@ -26,9 +26,9 @@ export class Works {
   constructor({ store, kinds, maxBodyBytes }: WorksOptions) {
     const bytes = Math.max(BODIES_BYTES, LARGEST_AT_WORK * maxBodyBytes);
     const release = (name: string, max?: number) => store.release(name, max);
-    const made = kinds.map(({ name, parent = name, places: count, gate, make }) => {
+    const made = kinds.map(({ name, parent = name, places: count, makeGate, make }) => {
       const places = new WorkPlaces({ places: count, bytes, release });
-      const queue = { name, parent, work: make(places), places: count, gate, spare: JUDGED_AT_ONCE };
+      const queue = { name, parent, work: make(places), places: count, makeGate, spare: JUDGED_AT_ONCE };
       return { places, queue };
     });
     this.#places = made.map(({ places }) => places);

@@ -1,5 +1,5 @@
-// A part of the program, such as the store or a listener. The gateway boots its parts in order and drains them in reverse
-// (gateway/life.ts).
+// A running part of the program, such as the store or a listener. Parts start in order and are drained in reverse
+// (gateway/life.ts). A part exists only while it runs: its constructor gets everything that it needs.
 
 import type { ActorRefFrom } from 'xstate';
 import type { gatewayMachine } from '../../../machines/gateway.ts';
@@ -8,9 +8,12 @@ import type { gatewayMachine } from '../../../machines/gateway.ts';
 export type RootRef = ActorRefFrom<typeof gatewayMachine>;
 
 export interface Part {
-  readonly name: string;
-  /** Starts the part. */
-  boot(root: RootRef): Promise<void>;
+  /** Called when every part runs. */
+  onServing?(): void;
+  /** Called when a shutdown is requested; nothing is drained yet. */
+  onStopping?(): void;
   /** Ends the part within `graceMs`. */
   drain(graceMs: number): Promise<void>;
+  /** Ends the part at once, without a grace period. */
+  kill?(): void;
 }

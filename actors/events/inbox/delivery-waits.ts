@@ -35,13 +35,18 @@ export class DeliveryWaits {
   readonly #shares = new Map<string, Share>();
   readonly #waits = new Map<string, Set<Wait>>();
   readonly #listener: DeliveryListener | undefined;
-  /** Hears of each end that is told. */
-  onSettled: ((id: string, settled: Settled) => void) | undefined;
+  readonly #onSettled: (id: string, settled: Settled) => void;
   #isClosed = false;
 
-  constructor(max: number, listener?: DeliveryListener) {
+  /** `onSettled` is called for each event that has ended or parked, before the listener. */
+  constructor(
+    max: number,
+    listener?: DeliveryListener,
+    onSettled: (id: string, settled: Settled) => void = () => {},
+  ) {
     this.#places = new Budget(max);
     this.#listener = listener;
+    this.#onSettled = onSettled;
   }
 
   get size(): number {
@@ -82,7 +87,7 @@ export class DeliveryWaits {
 
   /** Ends the waits for a delivery that has ended or parked so. */
   settle(id: string, settled: Settled): void {
-    this.onSettled?.(id, settled);
+    this.#onSettled(id, settled);
     this.#listener?.onSettled(id, settled);
     if (this.size === 0) return;
     for (const wait of this.#waits.get(id) ?? []) this.#end(id, wait, settled);

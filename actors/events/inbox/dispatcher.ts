@@ -8,9 +8,9 @@
 // DI5  after `drain` nothing runs, no timer is set, and every claim has been given back that could be in time.
 // DI6  what is claimed under a membership ends with it, before another node may have it (tenure.ts, libs/rest/standstill.ts).
 
-import type { AnyActorRef } from 'xstate';
 import { InternalError } from '../../base/errors/errors.ts';
 import type { Log } from '../../base/errors/log.ts';
+import type { Life } from '../../gateway/life.ts';
 import type { NewEvent } from '../../store/event.ts';
 import type { Appended, Store } from '../../store/store.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
@@ -26,6 +26,8 @@ import type { Effects } from './work.ts';
 import { type QueueOptions, WorkQueue } from './work-queue.ts';
 
 export interface DispatcherOptions {
+  /** The parent actors of the mailboxes are spawned here. */
+  readonly life: Pick<Life, 'spawn'>;
   readonly store: Store;
   /** One queue for each kind of work; no prefix may be the beginning of another. */
   readonly queues: readonly QueueOptions[];
@@ -67,19 +69,24 @@ export class Dispatcher {
   readonly #elsewhere: Elsewhere | undefined;
   readonly #pollMs: number;
   #pollAt = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #stopWaking: (() => void) | undefined;
-  #stopWatching: (() => void) | undefined;
+  /** Names of the parent actors, with their queues. */
+  readonly #byParent = new Map<string, WorkQueue[]>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #stopWaking: () => void;
+  readonly #stopWatching: (() => void) | undefined;
   #drained: Promise<void> | undefined;
   #whenIdle: (() => void) | undefined;
 
+  /** Handles events from now on, at the earliest after the present task. */
   constructor(options: DispatcherOptions) {
-    const { store, log, leaseMs = 30_000, renewMs = 10_000 } = options;
+    const { life, store, log, leaseMs = 30_000, renewMs = 10_000 } = options;
     this.#options = options;
     this.#pollMs = options.pollMs ?? 1_000;
     this.#committer = new Committer(store, log);
     const { listener } = options;
-    this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024, listener);
+    this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024, listener, (id, { state }) =>
+      this.#elsewhere?.told(id, state),
+    );
     this.#elsewhere = this.#elsewhereOf(store);
     this.#keeper = new ClaimKeeper(store, { leaseMs, renewMs }, log, performance.now());
     const host = {
@@ -97,30 +104,22 @@ export class Dispatcher {
       patienceMs: options.patienceMs ?? 5_000,
       onIdle: () => this.#onIdle(),
     };
-    this.#queues = options.queues.map((queue) => new WorkQueue(queue, host));
-  }
-
-  /** Begins to handle events. The actors hang under `root`, which must understand `part.spawn` (machines/gateway.ts). */
-  start(root: AnyActorRef): void {
-    if (this.#timer !== undefined || this.#drained !== undefined) return;
-    for (const name of new Set(this.#queues.map(({ parent }) => parent))) {
-      const queues = this.#queues.filter(({ parent }) => parent === name);
-      const input = { onStart: (self: AnyActorRef) => queues.forEach((queue) => void queue.begin(self)) };
-      root.send({ type: 'part.spawn', name, logic: mailboxesLogic, input });
-    }
-    this.#stopWaking = this.#options.store.wake(() => {
-      for (const queue of this.#queues) queue.pump();
+    this.#queues = options.queues.map((queue) => {
+      const { parent = queue.name } = queue;
+      const made = new WorkQueue(queue, life.spawn(parent, mailboxesLogic), host);
+      this.#byParent.set(parent, [...(this.#byParent.get(parent) ?? []), made]);
+      return made;
     });
-    this.#stopWatching = this.#options.store.cluster?.membership.watch({
+    this.#stopWaking = store.wake(() => this.#pump());
+    this.#stopWatching = store.cluster?.membership.watch({
       onLost: () => {
         for (const mailbox of this.#active()) mailbox.onTenureEnded();
       },
-      onJoined: () => {
-        for (const queue of this.#queues) queue.pump();
-      },
+      onJoined: () => this.#pump(),
     });
     this.#elsewhere?.begin();
-    this.#timer = setInterval(this.#tick, this.#options.tickMs ?? 100).unref();
+    this.#timer = setInterval(this.#tick, options.tickMs ?? 100).unref();
+    this.#pump();
   }
 
   /**
@@ -179,17 +178,16 @@ export class Dispatcher {
 
   /** Of the queues whose mailboxes stand under the same actor, by its name. */
   statsByParent(): Readonly<Record<string, readonly QueueStats[]>> {
-    const parents = [...new Set(this.#queues.map(({ parent }) => parent))];
-    const statsOf = (name: string) =>
-      this.#queues.filter(({ parent }) => parent === name).map((queue) => queue.stats());
-    return Object.fromEntries(parents.map((name) => [name, statsOf(name)]));
+    return Object.fromEntries(
+      [...this.#byParent].map(([name, queues]) => [name, queues.map((queue) => queue.stats())]),
+    );
   }
 
   #elsewhereOf(store: Store): Elsewhere | undefined {
     if (store.standings === undefined) return undefined;
     const { log, listener } = this.#options;
     const waits = this.#deliveryWaits;
-    const elsewhere = new Elsewhere({
+    return new Elsewhere({
       store: { delivery: (id) => store.delivery(id), standings: (ids) => store.standings?.(ids) ?? nothing },
       log,
       awaited: () => waits.awaited(),
@@ -198,8 +196,6 @@ export class Dispatcher {
       onBegun: (id) => listener?.onBegunElsewhere(id),
       onRows: (id, count) => listener?.onRowsElsewhere(id, count),
     });
-    waits.onSettled = (id, { state }) => elsewhere.told(id, state);
-    return elsewhere;
   }
 
   async #discardEffects(id: string): Promise<Pick<Effects, 'emit' | 'cancelTimers'>> {
@@ -231,8 +227,12 @@ export class Dispatcher {
     this.#renew(now);
     if (now < this.#pollAt) return;
     this.#pollAt = now + this.#pollMs;
-    for (const queue of this.#queues) queue.pump();
+    this.#pump();
   };
+
+  #pump(): void {
+    for (const queue of this.#queues) queue.pump();
+  }
 
   /** Renews the claims that are held long, when it is time to. */
   #renew(now: number): void {
@@ -245,7 +245,7 @@ export class Dispatcher {
 
   async #drain(graceMs: number): Promise<void> {
     const lastMs = Math.min(LAST_MS, graceMs / 2);
-    this.#stopWaking?.();
+    this.#stopWaking();
     for (const queue of this.#queues) queue.isDraining = true;
     await this.#idle(graceMs - lastMs);
     for (const queue of this.#queues) queue.isStopping = true;

@@ -10,11 +10,6 @@ import { type ConversationInput, conversationMachine } from '../../../machines/c
 import { guarded } from '../../base/supervision/guarded.ts';
 import type { Mailbox } from './mailbox.ts';
 
-export interface MailboxesInput {
-  /** The actor has started, and may be sent mailboxes. */
-  readonly onStart: (self: AnyActorRef) => void;
-}
-
 type MailboxesEvent =
   | { type: 'mailbox.open'; mailbox: Mailbox }
   | { type: 'shutdown' }
@@ -23,7 +18,6 @@ type MailboxesEvent =
   | { type: `xstate.error.actor.${string}`; actorId: string; error: unknown };
 
 type MailboxesSnapshot = Snapshot<undefined> & {
-  readonly input: MailboxesInput;
   /** By the id of the actor; the inspector finds them here as it does in machines. */
   readonly children: Record<string, AnyActorRef>;
   readonly mailboxes: Map<string, Mailbox>;
@@ -53,16 +47,14 @@ function mailboxOf({ bearer }: ConversationInput): Mailbox {
 /** An id is never used again, so that late news of an actor is never taken for that of its successor. */
 let count = 0;
 
-export const mailboxesLogic: ActorLogic<MailboxesSnapshot, MailboxesEvent, MailboxesInput> = {
-  getInitialSnapshot: (_, input) => ({
+export const mailboxesLogic: ActorLogic<MailboxesSnapshot, MailboxesEvent> = {
+  getInitialSnapshot: () => ({
     status: 'active',
     output: undefined,
     error: undefined,
-    input,
     children: {},
     mailboxes: new Map(),
   }),
-  start: (snapshot, { self }) => snapshot.input.onStart(self),
   getPersistedSnapshot: ({ status, output, error }) => ({ status, output, error }) as Snapshot<unknown>,
   transition: (snapshot, event, scope) => {
     const { children, mailboxes } = snapshot;

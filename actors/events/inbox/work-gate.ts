@@ -4,8 +4,9 @@
 export interface WorkGate {
   /** Costs nothing. */
   readonly isOpen: boolean;
-  /** It has opened. One listener. */
-  onOpen: (() => void) | undefined;
   /** Nothing of it will be taken up here any more: another node may. May be called again. */
   close(): void;
 }
+
+/** `onOpen` is called each time the gate opens. */
+export type MakeGate = (onOpen: () => void) => WorkGate;

@@ -20,7 +20,7 @@ import { Mailbox } from './mailbox.ts';
 import { QueueMetrics } from './queue-metrics.ts';
 import type { QueueStats } from './queue-stats.ts';
 import type { Work } from './work.ts';
-import type { WorkGate } from './work-gate.ts';
+import type { MakeGate, WorkGate } from './work-gate.ts';
 
 export interface QueueOptions {
   /** In figures and in the log: `conversations`, `outbox/repohost`. */
@@ -31,7 +31,7 @@ export interface QueueOptions {
   /** How many mailboxes work at the same time. @default 256 */
   readonly places?: number;
   /** @default always open */
-  readonly gate?: WorkGate | undefined;
+  readonly makeGate?: MakeGate | undefined;
   /** Claims beyond them, where the work may find that there is no place for an event (work-places.ts). @default 0 */
   readonly spare?: number;
 }
@@ -54,7 +54,6 @@ const MAX_NOTE = 1_000;
 
 export class WorkQueue implements ClaimerQueue {
   readonly name: string;
-  readonly parent: string;
   readonly work: Work;
   readonly places: number;
   readonly #claims: number;
@@ -70,21 +69,22 @@ export class WorkQueue implements ClaimerQueue {
   readonly #mailboxes = new Map<string, Mailbox>();
   readonly #active = new LinkedList<Mailbox>();
   readonly #resting = new LinkedList<Mailbox>();
-  /** The actors' parent. */
-  #parent: AnyActorRef | undefined;
+  /** The actors' parent; several queues may have one. */
+  readonly #parent: AnyActorRef;
+  #isClosed = false;
   #taken = 0;
   #overruns = 0;
 
-  constructor(options: QueueOptions, host: QueueHost) {
+  constructor(options: QueueOptions, parent: AnyActorRef, host: QueueHost) {
     this.name = options.name;
-    this.parent = options.parent ?? options.name;
     this.work = options.work;
     this.places = options.places ?? DEFAULT_PLACES;
-    this.gate = options.gate;
+    this.gate = options.makeGate?.(() => this.pump());
     this.#claims = this.places + (options.spare ?? 0);
     this.record = new QueueMetrics(host.log, host.deliveryWaits);
     this.#host = host;
     this.#claimer = new Claimer(this, host);
+    this.#parent = parent;
   }
 
   get isFull(): boolean {
@@ -109,7 +109,7 @@ export class WorkQueue implements ClaimerQueue {
   }
 
   get isOpen(): boolean {
-    if (this.#parent === undefined || this.isDraining || this.gate?.isOpen === false) return false;
+    if (this.#isClosed || this.isDraining || this.gate?.isOpen === false) return false;
     return !this.#host.tenure().isOver;
   }
 
@@ -133,13 +133,6 @@ export class WorkQueue implements ClaimerQueue {
   /** An error as it may stand in a record. */
   readonly noteOf = (error: unknown): string =>
     this.#host.redact(error instanceof Error ? error.message : String(error)).slice(0, MAX_NOTE);
-
-  /** The parent actor of the mailboxes has started. */
-  begin(parent: AnyActorRef): void {
-    this.#parent = parent;
-    if (this.gate !== undefined) this.gate.onOpen = () => this.pump();
-    this.pump();
-  }
 
   /** Makes the event durable; see Claimer. */
   accept(event: NewEvent): Promise<Appended> {
@@ -168,8 +161,8 @@ export class WorkQueue implements ClaimerQueue {
     this.gate?.close();
     for (const mailbox of [...this.#mailboxes.values()]) this.forget(mailbox);
     // Another queue may have ended it.
-    if (this.#parent !== undefined && !hasEnded(this.#parent)) tell(this.#parent, { type: 'shutdown' });
-    this.#parent = undefined;
+    if (!hasEnded(this.#parent)) tell(this.#parent, { type: 'shutdown' });
+    this.#isClosed = true;
   }
 
   stats(): QueueStats {
@@ -193,7 +186,7 @@ export class WorkQueue implements ClaimerQueue {
   take(claimed: ClaimedTurn): void {
     const { turn, tenure } = claimed;
     // Too late: everything has ended, and so will the claim. Or that is over, and others have it.
-    if (this.#parent === undefined || tenure.isOver) return;
+    if (this.#isClosed || tenure.isOver) return;
     let mailbox = this.#mailboxes.get(turn.key);
     if (mailbox === undefined) {
       mailbox = new Mailbox(this, turn.key);
@@ -244,7 +237,7 @@ export class WorkQueue implements ClaimerQueue {
 
   /** Gives the mailbox an actor. */
   open(mailbox: Mailbox): void {
-    if (this.#parent !== undefined) tell(this.#parent, { type: 'mailbox.open', mailbox });
+    if (!this.#isClosed) tell(this.#parent, { type: 'mailbox.open', mailbox });
   }
 
   /** Removes the mailbox from the queue. */

@@ -97,7 +97,7 @@ export class MessageRouter {
    * the request has ended. Throws RpcFault for wrong metadata, OverloadedError if too many clients listen.
    */
   stateless(received: Envelope, endpoint: Endpoint, outlet: Outlet, origin: Origin): Running | undefined {
-    const states = this.#gateway.cluster?.reach?.states;
+    const { states } = this.#gateway;
     const envelope = states?.plain(received) ?? received;
     const caller = readCaller(envelope, shownPrincipal(origin));
     const server = serverAt(endpoint);

@@ -19,8 +19,8 @@ export interface RouterHost extends View, RoutingContext {
   readonly serverInfo: { readonly name: string; readonly version: string };
   readonly sessions: Sessions;
   readonly servers: Pick<ServerRegistry, 'all' | 'get'>;
-  /** Set if the gateway is a member of a cluster; `reach` if other nodes can connect to it. */
-  readonly cluster: { readonly reach: { readonly states: HandedOutStates } | undefined } | undefined;
+  /** Undefined if other nodes cannot connect to this one. */
+  readonly states: HandedOutStates | undefined;
   /** Returns the server with this id. Throws UnknownServerError. */
   server(id: string): ManagedServer;
   /** Releases the resources of the servers for an ended client. */

@@ -12,7 +12,6 @@ import { stderrLevels } from './lines/line-level.ts';
 import { LogMessages } from './lines/log-messages.ts';
 import type { RecentLines } from './lines/recent-lines.ts';
 import { ALL_LIST_BYTES, ListBudget } from './lists/bounded-list.ts';
-import { InvalidTools } from './lists/invalid-tools.ts';
 import type { ListKind } from './lists/lists.ts';
 import { ManagedServer } from './managed-server.ts';
 import { SubscriptionBudget } from './notifications/subscription-budget.ts';
@@ -69,10 +68,7 @@ export class ServerFactory {
     const ownRedactor = new Redactor(entry.credentials ?? []);
     const cache = new ServerCache(
       stateFolder.listFile(hash),
-      (kinds, isFirst) => {
-        if (kinds.includes('tools')) invalidTools.tell();
-        audience.onLists(kinds, isFirst);
-      },
+      audience.onLists,
       (what) => log.warn({ server: id }, redactor.redact(what)),
       audience.onLearned,
       new ListBudget(this.#listBudget),
@@ -80,7 +76,7 @@ export class ServerFactory {
     const messages = new LogMessages(redactor, (level, text) =>
       lines.add({ server: id, level, from: 'message', text }),
     );
-    const server: ManagedServer = new ManagedServer({
+    return new ManagedServer({
       id,
       entry,
       cache,
@@ -111,8 +107,6 @@ export class ServerFactory {
       isWatched: audience.isWatched,
       announce: audience.announce,
     });
-    const invalidTools = new InvalidTools(() => server, log);
-    return server;
   }
 }
 

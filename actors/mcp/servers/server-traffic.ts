@@ -14,6 +14,7 @@ import { Handle } from './handle.ts';
 import { ServerDemand } from './life/server-demand.ts';
 import type { ServerNotes } from './life/server-gate.ts';
 import type { ServerLife } from './life/server-life.ts';
+import { InvalidTools } from './lists/invalid-tools.ts';
 import { ListNotices } from './lists/list-notices.ts';
 import type { ListKind } from './lists/lists.ts';
 import type { Subscriptions } from './notifications/subscriptions.ts';
@@ -115,6 +116,10 @@ export class ServerTraffic {
       onVerdict: (spoken) => log.info({ server: id, ...spoken }, 'server was asked which eras it speaks'),
     });
     const { eras } = this;
+    const invalidTools = new InvalidTools({ id, entry, eras, cache }, log);
+    cache.watch((kinds) => {
+      if (kinds.includes('tools')) invalidTools.tell();
+    });
     const usage = new ConnectionUsage({ server: id, isShared, eras, tasks, subscriptions, pool, handle });
     this.usage = usage;
     this.upstreamSubscriptions = new UpstreamSubscriptions({ isShared, cache, pool, usage, subscriptions });

@@ -27,7 +27,7 @@ import { isMoved } from './message-transfer.ts';
 export interface LedgerChannel {
   /** Rejects with a GatewayError. */
   call<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>>;
-  /** Sets the listener that is told when there may be something to claim; there is one at a time. */
+  /** Adds a listener, which is called when there may be something to claim. */
   listen(onWake: () => void): void;
   close(): Promise<void>;
 }

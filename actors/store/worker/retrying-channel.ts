@@ -15,7 +15,7 @@ export class RetryingChannel implements LedgerChannel {
   #error: StoreUnavailableError;
   #timer: NodeJS.Timeout;
   #isClosed = false;
-  #onWake: () => void = () => undefined;
+  readonly #listeners: (() => void)[] = [];
 
   /** `open` gives a channel that is prepared, or rejects with StoreUnavailableError, as it has before with this error. */
   constructor(open: () => Promise<LedgerChannel>, error: StoreUnavailableError) {
@@ -30,7 +30,7 @@ export class RetryingChannel implements LedgerChannel {
   }
 
   listen(onWake: () => void): void {
-    this.#onWake = onWake;
+    this.#listeners.push(onWake);
     this.#channel?.listen(onWake);
   }
 
@@ -48,8 +48,10 @@ export class RetryingChannel implements LedgerChannel {
           return;
         }
         this.#channel = channel;
-        channel.listen(this.#onWake);
-        this.#onWake();
+        for (const onWake of this.#listeners) {
+          channel.listen(onWake);
+          onWake();
+        }
       },
       (error: StoreUnavailableError) => {
         this.#error = error;

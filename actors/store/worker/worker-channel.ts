@@ -68,7 +68,7 @@ export class WorkerChannel implements LedgerChannel {
   #bytes = 0;
   #end: StoreUnavailableError | undefined;
   #closing: Promise<void> | undefined;
-  #onWake: () => void = () => undefined;
+  readonly #listeners: (() => void)[] = [];
 
   private constructor(options: WorkerChannelOptions, worker: Worker) {
     this.#options = options;
@@ -88,7 +88,7 @@ export class WorkerChannel implements LedgerChannel {
   }
 
   listen(onWake: () => void): void {
-    this.#onWake = onWake;
+    this.#listeners.push(onWake);
   }
 
   async call<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>> {
@@ -123,6 +123,10 @@ export class WorkerChannel implements LedgerChannel {
       this.#deadlines.add(call, performance.now());
       if (this.#gathered.length >= POSTED_TOGETHER) this.#post(false);
     });
+  }
+
+  #wake(): void {
+    for (const onWake of this.#listeners) onWake();
   }
 
   /** Waits for what was posted; of several who close all wait for the same end. */
@@ -190,9 +194,9 @@ export class WorkerChannel implements LedgerChannel {
         const call = this.#nextAnswered();
         if (call !== undefined) this.#settle(call, answer);
       }
-      if (message.isNews) this.#onWake();
+      if (message.isNews) this.#wake();
     } else if (message.kind === 'damaged') this.#options.onDamagedRecord(message.what);
-    else if (message.kind === 'wake') this.#onWake();
+    else if (message.kind === 'wake') this.#wake();
   }
 
   #nextAnswered(): PostedCall | undefined {

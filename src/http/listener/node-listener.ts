@@ -69,6 +69,10 @@ class NodeRequest implements HttpRequest {
   get remoteAddress(): string {
     return this.#socket.remoteAddress ?? '';
   }
+
+  get localPort(): number {
+    return this.#socket.localPort ?? 0;
+  }
 }
 
 /** From the raw list, since node's own record drops some repeated headers that the other filling joins. */

@@ -26,6 +26,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Address of the peer; '' once it is gone. */
   readonly remoteAddress: string;
+  /** Port of the listener. */
+  readonly localPort: number;
   /**
    * False where the server beneath does not read the framing strictly, so that the body may be another than the one that
    * was sent: of chunks on uWebSockets.js (uws-chunks.ts). Who acts on bytes that prove nothing of themselves asks this.

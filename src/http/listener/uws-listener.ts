@@ -48,14 +48,16 @@ class UwsRequest implements HttpRequest {
   readonly query: string;
   readonly headers: Record<string, string>;
   readonly #reply: UwsReply;
+  readonly localPort: number;
   #remoteAddress: string | undefined;
 
-  constructor(raw: RawRequest, method: string, reply: UwsReply) {
+  constructor(raw: RawRequest, method: string, reply: UwsReply, localPort: number) {
     this.method = method;
     this.path = raw.getUrl();
     this.query = raw.getQuery() ?? '';
     this.headers = collectHeaders(raw);
     this.#reply = reply;
+    this.localPort = localPort;
   }
 
   get remoteAddress(): string {
@@ -138,7 +140,7 @@ class UwsListener implements Listener, ReplyOwner {
   #onRequest(res: HttpResponse, raw: RawRequest): void {
     const method = raw.getCaseSensitiveMethod();
     const reply = new UwsReply(res, method === 'HEAD', this);
-    const request = new UwsRequest(raw, method, reply);
+    const request = new UwsRequest(raw, method, reply, this.address.port);
     this.#open += 1;
     const isChunked = !request.isBodyExact;
     reply.isLastOfConnection = isChunked;

@@ -3,14 +3,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ToolBox } from '../../../actors/agents/model-agent/tool-box.ts';
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
-import { silentLog } from '../../../actors/base/errors/log.ts';
-import { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { OpenStore } from '../../../actors/store/store-part.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
 import { automateFolders } from '../../../src/automate.ts';
 import { ConfigurationFiles } from '../../../src/configuration-files.ts';
+import { BodyBudget } from '../../../src/http/body/body-budget.ts';
 import { agent, SECRET, trigger, writeResources } from '../../fixtures/automation/automation.ts';
 import { isAlive, until } from '../../fixtures/clients/raw-session.ts';
+import { bootGateway } from '../../fixtures/gateway/boot-gateway.ts';
 import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 import { MemoryStore } from '../../fixtures/store/memory-store.ts';
@@ -38,24 +40,18 @@ beforeAll(async () => {
   write('first');
   const spec = { triggers: { directory: './triggers' }, agents: { directory: './agents' } };
   const loaded = await loadConfig(writeConfiguration(folder, { servers: {}, settings: { spec } }), {});
-  gateway = new Gateway({
-    ...loaded,
-    log: silentLog,
-    version: '0',
-    environment: process.env,
-    openStore: async (_, host) => {
-      const store = new MemoryStore();
-      await host.prepare(store);
-      return store;
-    },
+  const openStore: OpenStore = async (_, host) => {
+    const store = new MemoryStore();
+    await host.prepare(store);
+    return store;
+  };
+  const files = new ConfigurationFiles({ ...loaded, environment: {} }, async () => loaded);
+  const folders = await automateFolders(loaded.config, files);
+  gateway = await bootGateway({ ...loaded, environment: process.env, openStore }, async (booted) => {
+    const triggers = await folders.prepare(booted).start(BodyBudget.for(1_000));
+    reload = () => folders.reloadOf(triggers).reload(loaded, async () => {});
+    ({ automation } = triggers);
   });
-  const made = await automateFolders(
-    gateway,
-    new ConfigurationFiles({ ...loaded, environment: {} }, async () => loaded),
-  );
-  reload = () => made.reload(loaded, async () => {});
-  await gateway.start([made.automation]);
-  automation = await made.automation.running;
 });
 
 afterAll(async () => {

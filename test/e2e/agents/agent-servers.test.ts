@@ -8,15 +8,14 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AgentToolBoxes } from '../../../actors/agents/model-agent/agent-tool-boxes.ts';
 import type { ToolBox } from '../../../actors/agents/model-agent/tool-box.ts';
-import { silentLog } from '../../../actors/base/errors/log.ts';
-import { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
-import { Front } from '../../../src/http/front.ts';
 import { toolBoxesOf } from '../../fixtures/agents/tool-boxes.ts';
 import { bundled } from '../../fixtures/children/bundled.ts';
 import { isAlive, json, RawSession, until } from '../../fixtures/clients/raw-session.ts';
+import { bootGateway, bootServed } from '../../fixtures/gateway/boot-gateway.ts';
 import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 import { everythingServer, filesystemServer, guardedFolder } from '../../fixtures/server/real-servers.ts';
@@ -45,11 +44,7 @@ beforeAll(async () => {
   const { catalogued, ...own } = loaded.catalog.servers;
   servers = asAgentServers(own);
   const catalog = { servers: catalogued === undefined ? {} : { catalogued } };
-  const environment = process.env;
-  gateway = new Gateway({ ...loaded, catalog, log: silentLog, version: '0', environment });
-  const front = new Front({ gateway, reload: () => Promise.reject(new Error('this test has no reload')) });
-  await gateway.start([front]);
-  url = `http://127.0.0.1:${front.address?.port}`;
+  ({ gateway, url } = await bootServed({ ...loaded, catalog, environment: process.env }));
   boxes = toolBoxesOf(gateway);
 });
 
@@ -151,14 +146,7 @@ describe.concurrent('none outlives its gateway (A5)', () => {
       settings,
     });
     const { catalog, ...loaded } = await loadConfig(path, {});
-    const one = new Gateway({
-      ...loaded,
-      catalog: { servers: {} },
-      log: silentLog,
-      version: '0',
-      environment: {},
-    });
-    await one.start();
+    const one = await bootGateway({ ...loaded, catalog: { servers: {} } });
     const own = toolBoxesOf(one);
     const box = own.open('clerk', asAgentServers(catalog.servers), []);
     const pids = JSON.parse((await call(box, 'stubborn', 'pids')).text) as number[];

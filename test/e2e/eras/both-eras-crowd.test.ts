@@ -6,9 +6,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../actors/base/errors/log.ts';
-import { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../../config/load-config.ts';
-import { Front } from '../../../src/http/front.ts';
 import { bothErasOverHttp, bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
 import { crowd } from '../../fixtures/clients/crowd.ts';
 import {
@@ -29,6 +28,7 @@ import {
   until,
 } from '../../fixtures/clients/raw-session.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
+import { bootServed } from '../../fixtures/gateway/boot-gateway.ts';
 import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
 import { seeded } from '../../fixtures/seeded.ts';
 
@@ -63,11 +63,7 @@ beforeAll(async () => {
   });
   const loaded = await loadConfig(config, process.env);
   const log = { ...silentLog, error: (...fault: unknown[]) => faults.push(fault) };
-  gateway = new Gateway({ ...loaded, log, version: '0', environment: process.env });
-  const reload = () => Promise.reject(new Error('this test has no reload'));
-  const front = new Front({ gateway, reload });
-  await gateway.start([front]);
-  url = `http://127.0.0.1:${front.address?.port}`;
+  ({ gateway, url } = await bootServed({ ...loaded, log, environment: process.env }));
 });
 
 afterAll(async () => {

@@ -13,13 +13,14 @@ import { Works } from '../../../actors/automation/works/works.ts';
 import { localDeliveryControl } from '../../../actors/events/inbox/delivery-control.ts';
 import { Dispatcher } from '../../../actors/events/inbox/dispatcher.ts';
 import { Circuits } from '../../../actors/events/outbox/circuits.ts';
+import { Life } from '../../../actors/gateway/life.ts';
 import type { Adapter } from '../../../actors/platforms/adapter.ts';
 import { manualAdapter } from '../../../actors/platforms/manual/adapter.ts';
 import type { NewEvent } from '../../../actors/store/event.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { noServices } from '../../fixtures/automation/contexts.ts';
-import { LogNotes, newEvent, startRoot, until } from '../../fixtures/automation/inbox.ts';
+import { LogNotes, newEvent, until } from '../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../fixtures/automation/triggers.ts';
 import { type Tried, triedInMemory, triedOnEngine } from '../../fixtures/store/tried-store.ts';
 
@@ -117,8 +118,8 @@ class World {
     const circuits = new Circuits({ log: new LogNotes() });
     const kinds = workKinds({ store, circuits, platforms: [], routing, concurrency: 3 });
     this.#works = new Works({ store, kinds, maxBodyBytes: 1_000 });
-    this.#dispatcher = new Dispatcher({ store, log: new LogNotes(), queues: this.#works.queues, ...quick });
-    this.#dispatcher.start(startRoot());
+    const { queues } = this.#works;
+    this.#dispatcher = new Dispatcher({ life: new Life(0), store, log: new LogNotes(), queues, ...quick });
   }
 
   async end(graceMs: number): Promise<void> {

@@ -28,6 +28,7 @@ function statusOf(accept: string): number | undefined {
     query: '',
     headers: { accept },
     remoteAddress: '',
+    localPort: 0,
     isBodyExact: true,
   };
   get({} as RouteContext, new ExchangeContext(request, reply), undefined);

@@ -29,14 +29,18 @@ const cookie = accessFor(KEY).cookieFor(KEY)?.split(';', 1)[0] ?? '';
 
 /** The status that the guard answers, or `on` when the request may go on. */
 function passes({ host = '0.0.0.0', allowedHosts = [], key = KEY }: Setup, sent: Sent): number | 'on' {
-  const guard = new OriginGuard({ host, allowedHosts, allowedOrigins: [] });
-  guard.ownPort = PORT;
   const access = accessFor(key);
-  guard.vouchesFor = (context) => access.knowsPageOf(context);
+  const guard = new OriginGuard({
+    ...{ host, allowedHosts, allowedOrigins: [] },
+    vouchesFor: (context) => access.knowsPageOf(context),
+  });
   let answered: number | undefined;
   const reply = { send: (status: number) => (answered = status) } as unknown as HttpReply;
   const { method = 'POST', path = STOP, headers } = sent;
-  const request = { method, path, query: '', headers, remoteAddress: '', isBodyExact: true };
+  const request = {
+    ...{ method, path, query: '', headers, remoteAddress: '', localPort: PORT },
+    isBodyExact: true,
+  };
   const isOn = guard.admits(new ExchangeContext(request, reply), false);
   expect(isOn).toBe(answered === undefined);
   return answered ?? 'on';

@@ -45,6 +45,7 @@ export class ServerCache {
   readonly #onProblem: (what: string) => void;
   readonly #onRevision: () => void;
   readonly #onChange: (kinds: readonly ListKind[], isFirst: boolean) => void;
+  readonly #watchers: ((kinds: readonly ListKind[]) => void)[] = [];
   readonly #toldCuts = new Set<string>();
   /** Items that were unreadable at the last fetch, per list. */
   #unreadable: Unreadable = {};
@@ -80,6 +81,11 @@ export class ServerCache {
     this.#onChange = onChange;
     this.#onProblem = onProblem;
     this.#onRevision = onRevision;
+  }
+
+  /** Calls `watcher` with the lists that a fetch has changed, before anything else is notified. */
+  watch(watcher: (kinds: readonly ListKind[]) => void): void {
+    this.#watchers.push(watcher);
   }
 
   /** How the server has introduced itself, in whichever era. */
@@ -239,9 +245,14 @@ export class ServerCache {
     this.#missing = everyListKind.filter((kind) => this.lists[kind] === undefined && isMissing(kind));
     this.#onRevision();
     const news = learnt.filter((kind) => this.lists[kind]?.length !== 0);
-    if (news.length > 0) this.#onChange(news, true);
-    if (changed.length > 0) this.#onChange(changed, false);
+    if (news.length > 0) this.#changed(news, true);
+    if (changed.length > 0) this.#changed(changed, false);
     return changed;
+  }
+
+  #changed(kinds: readonly ListKind[], isFirst: boolean): void {
+    for (const watcher of this.#watchers) watcher(kinds);
+    this.#onChange(kinds, isFirst);
   }
 
   /** Holds a list that was fetched, unless it is the one that is held already; whether there is another one now. */

@@ -14,7 +14,7 @@ import type { Call } from '../calls/call.ts';
 import type { CallOwner } from '../calls/call-owner.ts';
 import { withEraAdvice } from '../eras/era-advice.ts';
 import { Connection, type Introduction } from './connection.ts';
-import type { PoolMember } from './pool-member.ts';
+import { type MemberConnector, PoolMember } from './pool-member.ts';
 
 export interface ConnectionSetupOptions {
   readonly server: string;
@@ -52,7 +52,7 @@ export function isSessionless(isRemote: boolean, era: Era): boolean {
   return isRemote && era === 'modern';
 }
 
-export class ConnectionSetup {
+export class ConnectionSetup implements MemberConnector {
   readonly #options: ConnectionSetupOptions;
   readonly #observer: MemberObserver;
 
@@ -63,37 +63,21 @@ export class ConnectionSetup {
 
   /** A member whose connection is being opened; the observer hears nothing before this returns. */
   open(owner: CallOwner | undefined, era: Era): PoolMember {
-    const now = performance.now();
-    const member: PoolMember = {
-      owner,
-      era,
-      connection: undefined as unknown as Connection,
-      opening: Promise.resolve(),
-      isOpen: false,
-      isClosing: false,
-      inFlight: 0,
-      lastUsedAt: now,
-      missedPings: 0,
-      isPinged: false,
-      renewals: 0,
-      openedAt: now,
-    };
-    member.opening = this.#connect(member);
-    return member;
+    return new PoolMember(owner, era, this);
   }
 
   /** Gives a member whose session is lost a new one. */
   again(member: PoolMember): void {
     member.isOpen = false;
     member.renewals += 1;
-    void this.#connect(member);
+    member.connection = this.makeConnection(member);
+    void this.introduce(member);
   }
 
-  async #connect(member: PoolMember): Promise<void> {
+  async introduce(member: PoolMember): Promise<void> {
     const { startTimeoutMs } = this.#options;
     const deadline = performance.now() + startTimeoutMs;
-    const connection = this.#makeConnection(member);
-    member.connection = connection;
+    const { connection } = member;
     try {
       await connection.introduce(this.#introductionFor(member.owner), startTimeoutMs);
       await this.#options.onHandshake(member, Math.max(1, deadline - performance.now()));
@@ -110,7 +94,7 @@ export class ConnectionSetup {
     }
   }
 
-  #makeConnection(member: PoolMember): Connection {
+  makeConnection(member: PoolMember): Connection {
     const { server, isRemote, makeLink, onErrorAnswer } = this.#options;
     return new Connection(server, member.era, makeLink, {
       onErrorAnswer,

@@ -59,7 +59,7 @@ class Nodes {
   readonly shared = new FakeCluster();
   readonly nodes = names.map((name) => {
     const { node, cluster } = this.shared.join(name);
-    return { node, placement: new ServerPlacement(() => cluster, 1), opened: [] as Opened[] };
+    return { node, placement: new ServerPlacement(cluster, 1), opened: [] as Opened[] };
   });
   /** Names of the nodes at which a process of the server runs, once for each. */
   readonly running: string[] = [];

@@ -3,8 +3,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { silentLog } from '../../../../actors/base/errors/log.ts';
 import { ClusterPart } from '../../../../actors/cluster/cluster-part.ts';
+import { GatewayNode } from '../../../../actors/gateway/gateway-node.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
-import { ConfigHash } from '../../../../config/config-hash.ts';
+import { configHash } from '../../../../config/config-hash.ts';
 import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
 
 let server: PostgresServer;
@@ -13,19 +14,20 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
+/** A member of the cluster of that database. */
+async function nodeAt(url: string, name: string) {
+  const { store, membership } = await openPostgresStore({
+    url,
+    node: { name, address: `${name}:1`, ttlMs: 1_000 },
+  });
+  const host = { store: { open: async () => store }, configHash: 'c0ffee', log: silentLog };
+  const part = await ClusterPart.join({ ...host, version: '1.2.3', node: {} });
+  return { store, membership, part };
+}
+
 test('a process is found by its instance under each of its memberships, and says when it begins to stop (CLP1, CLP2)', async () => {
   const url = await server.newDatabase();
-  const nodeOf = async (name: string) => {
-    const { store, membership } = await openPostgresStore({
-      url,
-      node: { name, address: `${name}:1`, ttlMs: 1_000 },
-    });
-    const host = { store: { open: async () => store }, configHash: new ConfigHash(), log: silentLog };
-    const part = new ClusterPart({ ...host, version: '1.2.3', node: {} });
-    await part.boot();
-    return { store, membership, part };
-  };
-  const [a, b] = [await nodeOf('a'), await nodeOf('b')];
+  const [a, b] = [await nodeAt(url, 'a'), await nodeAt(url, 'b')];
   try {
     await b.membership.tellNow();
     expect(a.part.instance).toMatch(/^[0-9a-f]{16}$/);
@@ -35,7 +37,7 @@ test('a process is found by its instance under each of its memberships, and says
       epoch: a.membership.epoch,
       name: 'a',
       address: 'a:1',
-      about: { instance, version: '1.2.3', state: 'running', config_hash: new ConfigHash().hash },
+      about: { instance, version: '1.2.3', state: 'running', config_hash: 'c0ffee' },
     });
     expect(b.part.memberOf('0'.repeat(16))).toBeUndefined();
     await a.part.tellDraining();
@@ -44,6 +46,29 @@ test('a process is found by its instance under each of its memberships, and says
     await a.store.close();
     await b.membership.tellNow();
     expect(b.part.memberOf(instance)).toBeUndefined();
+  } finally {
+    await Promise.all([a, b].map(({ store }) => store.close()));
+  }
+});
+
+test('the other nodes read the hash of a reloaded configuration, and of no other reload (CFH2)', async () => {
+  const url = await server.newDatabase();
+  const [a, b] = [await nodeAt(url, 'a'), await nodeAt(url, 'b')];
+  try {
+    const node = new GatewayNode({
+      ...{ config: { node: {} }, version: '1.2.3', prints: { catalog: 'one' }, cluster: a.part },
+      life: { isEnding: false },
+    });
+    const hashAtOther = async () => {
+      await a.membership.tellNow();
+      await b.membership.tellNow();
+      return b.part.memberOf(a.part.instance)?.about.config_hash;
+    };
+    node.use({ catalog: 'one' });
+    expect(await hashAtOther()).toBe('c0ffee');
+    node.use({ catalog: 'two' });
+    expect(await hashAtOther()).toBe(node.configHash);
+    expect(node.configHash).toBe(configHash({ catalog: 'two' }));
   } finally {
     await Promise.all([a, b].map(({ store }) => store.close()));
   }

@@ -5,11 +5,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { silentLog } from '../../../../actors/base/errors/log.ts';
-import { Gateway } from '../../../../actors/gateway/gateway.ts';
+import type { Gateway } from '../../../../actors/gateway/gateway.ts';
 import { KEPT_MS } from '../../../../actors/state/list-files.ts';
 import { entryHash } from '../../../../config/catalog/entry-hash.ts';
 import { type Loaded, loadConfig } from '../../../../config/load-config.ts';
+import { bootGateway } from '../../../fixtures/gateway/boot-gateway.ts';
 
 let folder = '';
 let gateway: Gateway | undefined;
@@ -35,10 +35,8 @@ async function load(...ids: string[]): Promise<Loaded> {
 }
 
 async function start(loaded: Loaded, state: 'own' | 'shared' | 'none'): Promise<Gateway> {
-  const made = new Gateway({ ...loaded, state, log: silentLog, version: '0', environment: {} });
-  gateway = made;
-  await made.start();
-  return made;
+  gateway = await bootGateway({ ...loaded, state });
+  return gateway;
 }
 
 /** Writes the lists of an entry of the catalog, long ago. */

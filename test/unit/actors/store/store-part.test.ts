@@ -6,11 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { StoreUnavailableError } from '../../../../actors/base/errors/errors.ts';
-import { silentLog } from '../../../../actors/base/errors/log.ts';
-import type { Part } from '../../../../actors/base/supervision/part.ts';
-import { Gateway, type GatewayOptions } from '../../../../actors/gateway/gateway.ts';
-import type { OpenStore, StoreHost, StoreUser } from '../../../../actors/store/store-part.ts';
+import type { Gateway, GatewayOptions } from '../../../../actors/gateway/gateway.ts';
+import type { OpenStore, PrepareStore, StoreHost } from '../../../../actors/store/store-part.ts';
 import { loadConfig } from '../../../../config/load-config.ts';
+import { bootGateway } from '../../../fixtures/gateway/boot-gateway.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
 let folder = '';
@@ -27,10 +26,12 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function started(options: Partial<GatewayOptions>, parts: readonly Part[] = []): Promise<Gateway> {
+async function started(
+  options: Partial<GatewayOptions>,
+  boot?: (gateway: Gateway) => Promise<unknown>,
+): Promise<Gateway> {
   const loaded = await loadConfig(join(folder, 'gateway.yaml'), {});
-  gateway = new Gateway({ ...loaded, log: silentLog, version: '0', environment: {}, ...options });
-  await gateway.start(parts);
+  gateway = await bootGateway({ ...loaded, ...options }, boot);
   return gateway;
 }
 
@@ -45,7 +46,7 @@ function factory(store = new MemoryStore()) {
   return { open, store, hosts };
 }
 
-const user = () => ({ prepare: vi.fn(async () => {}), onThereLate: vi.fn() }) satisfies StoreUser;
+const user = () => vi.fn<PrepareStore>(async () => {});
 
 test('a gateway that nobody asks for its store never opens it', async () => {
   const { open } = factory();
@@ -62,7 +63,7 @@ test('all who ask get the same one, opened once and prepared for each of them be
   expect(await Promise.all([part.open(one), part.open(two)])).toEqual([store, store]);
   expect(await part.open(late)).toBe(store);
   expect(open).toHaveBeenCalledTimes(1);
-  for (const each of [one, two, late]) expect(each.prepare.mock.calls).toEqual([[store]]);
+  for (const each of [one, two, late]) expect(each.mock.calls).toEqual([[store]]);
 });
 
 test('one that cannot be opened is tried again by the next who asks', async () => {
@@ -72,7 +73,7 @@ test('one that cannot be opened is tried again by the next who asks', async () =
   const refused = user();
   await expect(part.open(refused)).rejects.toThrow('damaged');
   expect(await part.open(user())).toBe(store);
-  expect(refused.prepare).not.toHaveBeenCalled();
+  expect(refused).not.toHaveBeenCalled();
 });
 
 test('without a factory there is none, and it is said', async () => {
@@ -85,12 +86,13 @@ test('it is closed after the parts that use it and before the state folder is gi
   const order: string[] = [];
   const lock = () => existsSync(join(folder, 'state', 'gateway.lock.1'));
   store.close = async () => void order.push(`closed, ${lock() ? 'with' : 'without'} the lock of the folder`);
-  const part: Part = {
-    name: 'work',
-    boot: async () => void (await gateway?.store.open(user())),
-    drain: async () => void order.push('work drained'),
-  };
-  await started({ openStore: open }, [part]);
+  const drain = async () => void order.push('work drained');
+  await started({ openStore: open }, ({ life, store: part }) =>
+    life.boot('work', async () => {
+      await part.open(user());
+      return { drain };
+    }),
+  );
   await gateway?.stop();
   expect(order).toEqual(['work drained', 'closed, with the lock of the folder']);
   await expect(gateway?.store.open(user())).rejects.toMatchObject({ code: 'ERR_STOPPED' });
@@ -104,16 +106,15 @@ test('of a disk that was full its users hear when there is room (STP3)', async (
     return store;
   });
   const { store: part } = await started({ openStore: open });
-  const [early, later] = [user(), user()];
+  const [early, later, listener] = [user(), user(), vi.fn()];
   await part.open(early);
   await part.open(later);
-  expect([part.hasNoRoom, early.prepare.mock.calls.length]).toEqual([true, 0]);
+  part.whenThereLate(listener);
+  expect([part.hasNoRoom, early.mock.calls.length]).toEqual([true, 0]);
   await hosts[0]?.prepare(store);
+  expect(listener).not.toHaveBeenCalled();
   hosts[0]?.onThere(true);
-  for (const each of [early, later]) {
-    expect(each.prepare).toHaveBeenCalledTimes(1);
-    expect(each.onThereLate).toHaveBeenCalledTimes(1);
-  }
+  for (const each of [early, later, listener]) expect(each).toHaveBeenCalledTimes(1);
   expect(part.hasNoRoom).toBe(false);
 });
 

@@ -32,7 +32,15 @@ describe.each(Object.entries(endpoints))('%s', (path, handle) => {
       onAbort: () => {},
       guard: (code) => code(),
     };
-    const request = { method: 'POST', path, query: '', headers: {}, remoteAddress: '', isBodyExact: true };
+    const request = {
+      method: 'POST',
+      path,
+      query: '',
+      headers: {},
+      remoteAddress: '',
+      localPort: 0,
+      isBodyExact: true,
+    };
     handle(new ExchangeContext(request, reply), problem);
     expect(sent).toHaveLength(1);
     const [[status, body] = [0, '']] = sent;

@@ -10,7 +10,15 @@ import { forwardedHead } from '../../../../src/http/nodes/forwarded-head.ts';
 const way = { url: new URL('https://127.0.0.1:1'), tls: {}, headers: { 'x-node-to': 'b' } } as NodeWay;
 
 function head(headers: Readonly<Record<string, string>>, principal = anonymous): string {
-  const request = { method: 'POST', path: '/mcp', query: '', headers, remoteAddress: '', isBodyExact: true };
+  const request = {
+    method: 'POST',
+    path: '/mcp',
+    query: '',
+    headers,
+    remoteAddress: '',
+    localPort: 0,
+    isBodyExact: true,
+  };
   const context = new ExchangeContext(request, {} as HttpReply);
   context.principal = principal;
   return forwardedHead(context, way, undefined) ?? '';

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AgentToolBoxes } from '../../../../../actors/agents/model-agent/agent-tool-boxes.ts';
 import type { CallOptions } from '../../../../../actors/agents/model-agent/tool-box.ts';
-import { silentLog } from '../../../../../actors/base/errors/log.ts';
-import { Gateway } from '../../../../../actors/gateway/gateway.ts';
+import type { Gateway } from '../../../../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../../../../config/load-config.ts';
 import type { AgentServer } from '../../../../../config/resources/agents/model-runtime.ts';
 import { toolBoxesOf } from '../../../../fixtures/agents/tool-boxes.ts';
+import { bootGateway } from '../../../../fixtures/gateway/boot-gateway.ts';
 import { fault } from '../../../../fixtures/server/fault-servers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'agent-tools-'));
@@ -45,8 +45,7 @@ beforeAll(async () => {
   const loaded = await loadConfig(join(folder, 'gateway.yaml'), {});
   entries = loaded.catalog.servers;
   const servers = Object.fromEntries(inCatalog.flatMap((id) => (entries[id] ? [[id, entries[id]]] : [])));
-  gateway = new Gateway({ ...loaded, catalog: { servers }, log: silentLog, version: '0', environment: {} });
-  await gateway.start();
+  gateway = await bootGateway({ ...loaded, catalog: { servers } });
   boxes = toolBoxesOf(gateway);
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { AgentCounters } from '../../../../../actors/agents/runs/agent-counters.ts';
-import { shareTallies } from '../../../../../actors/automation/tallies/shared-tallies.ts';
+import { ClusterTallies } from '../../../../../actors/automation/tallies/cluster-tallies.ts';
 import {
   noTallies,
   readTallies,
@@ -33,10 +33,10 @@ function cluster() {
     await elapse(30);
   };
   const start = (instance: string, of: Pick<Store, 'get' | 'put'> = store) => {
-    const triggers = new TriggerCounters();
-    const targets = new AgentCounters();
+    const triggers: TriggerCounters = new TriggerCounters((name, own) => tallies.sumOfTrigger(name, own));
+    const targets: AgentCounters = new AgentCounters((whom, own) => tallies.sumOfTarget(whom, own));
     const about: Record<string, unknown> = {};
-    const tallies = shareTallies({
+    const tallies = new ClusterTallies({
       membership: {
         watch: (watcher) => {
           processes.set(instance, { about, watcher });
@@ -47,7 +47,9 @@ function cluster() {
         },
         tellNow: async () => {},
       },
-      ...{ store: of, instance, triggers, targets, redact: (text: string) => text.replace('hush', '***') },
+      ...{ store: of, instance, redact: (text: string) => text.replace('hush', '***') },
+      own: () => ({ triggers: triggers.own, targets: targets.own }),
+      revision: () => triggers.revision + targets.revision,
     });
     members.add(instance);
     return { triggers, targets, tallies, handled: () => triggers.of('orders').handled };

@@ -18,9 +18,9 @@ function bench(...uses: boolean[]) {
   for (const { cluster, isUsed } of nodes) cluster.membership.tell('platforms', isUsed ? ['chat'] : []);
   const opened: number[] = [];
   const gates = nodes.map((node, at) => {
-    const gate = new SoleNode({ cluster: node.cluster, platform: 'chat', isUsed: () => node.isUsed });
-    gate.onOpen = () => opened.push(at);
-    return gate;
+    const { cluster } = node;
+    const onOpen = () => void opened.push(at);
+    return new SoleNode({ cluster, platform: 'chat', isUsed: () => node.isUsed, onOpen });
   });
   return {
     shared,
@@ -84,7 +84,6 @@ test('what waited for a place at a node that is gone is let go, and what a pause
     cancel: () => false,
     platforms: () => new Set<string>(),
   });
-  nodes.begin();
   expect(await store.claim(2, 60_000)).toEqual([]);
   there.node.bury();
   await pass(0);

@@ -14,6 +14,7 @@ import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
 import { Circuits } from '../../../../../actors/events/outbox/circuits.ts';
 import { DeliveryError, UnrenderableError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../../../../actors/events/outbox/outbound.ts';
+import { Life } from '../../../../../actors/gateway/life.ts';
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
 import type { NewEvent } from '../../../../../actors/store/event.ts';
@@ -22,14 +23,7 @@ import { agentTarget } from '../../../../../config/resources/triggers/target.ts'
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT, pauseAfterCrashMs } from '../../../../../machines/crashes.ts';
 import { noServices } from '../../../../fixtures/automation/contexts.ts';
-import {
-  done,
-  FakeWork,
-  LogNotes,
-  newEvent,
-  startRoot,
-  until,
-} from '../../../../fixtures/automation/inbox.ts';
+import { done, FakeWork, LogNotes, newEvent, until } from '../../../../fixtures/automation/inbox.ts';
 import { httpTrigger, manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
@@ -72,6 +66,7 @@ function start(
   });
   const works = new Works({ store, kinds: [...kinds, ...more], maxBodyBytes: 1_000 });
   const dispatcher = new Dispatcher({
+    life: new Life(0),
     store,
     log: new LogNotes(),
     queues: works.queues,
@@ -79,7 +74,6 @@ function start(
     tickMs: 10,
     pollMs: 50,
   });
-  dispatcher.start(startRoot());
   ending.push(async () => {
     works.close();
     await dispatcher.drain(100);

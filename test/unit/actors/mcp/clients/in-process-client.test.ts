@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UnknownServerError } from '../../../../../actors/base/errors/errors.ts';
-import { silentLog } from '../../../../../actors/base/errors/log.ts';
-import { Gateway } from '../../../../../actors/gateway/gateway.ts';
+import type { Gateway } from '../../../../../actors/gateway/gateway.ts';
 import type { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
 import type { ToolResult } from '../../../../../actors/mcp/clients/tool-request.ts';
 import { loadConfig } from '../../../../../config/load-config.ts';
+import { bootGateway } from '../../../../fixtures/gateway/boot-gateway.ts';
 
 const script = (name: string) => resolve(import.meta.dirname, '../../../../fixtures/servers', name);
 let folder = '';
@@ -38,8 +38,7 @@ beforeAll(async () => {
   };
   await writeFile(join(folder, 'gateway.yaml'), JSON.stringify(settings));
   const loaded = await loadConfig(join(folder, 'gateway.yaml'), {});
-  gateway = new Gateway({ ...loaded, state: 'none', log: silentLog, version: '0', environment: {} });
-  await gateway.start();
+  gateway = await bootGateway({ ...loaded, state: 'none' });
   client = gateway.mcp.clients.inProcess;
 });
 
