@@ -9,7 +9,18 @@
 import type { Binding } from '../config/resources/triggers/binding.ts';
 import type { Trigger } from '../config/resources/triggers/trigger.ts';
 import type { TextRule } from '../config/resources/triggers/trigger-of.ts';
-import { commandWordOf } from './command-word.ts';
+
+/** First word and rest; the text may be a command. */
+export interface CommandWord {
+  /** First word without its slash; may be empty. */
+  readonly name: string;
+  readonly rest: string;
+}
+
+export function commandWordOf(text: string): CommandWord {
+  const [, name = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+  return { name, rest };
+}
 
 /** Why nobody takes an event that somebody would take from elsewhere, or from somebody else. */
 export const FILTERED = 'no filter of a trigger lets it pass';

@@ -8,18 +8,61 @@ import type { Flow } from '../../config/resources/flows/flow.ts';
 import { inlineAgents } from '../../config/resources/inline-agents.ts';
 import type { Target } from '../../config/resources/triggers/target.ts';
 import type { ManualTrigger } from '../../config/resources/triggers/trigger.ts';
+import type { ApprovalPlaces } from '../agents/approvals/approvals.ts';
 import type { FleetServices } from '../agents/fleets/fleet-handler.ts';
 import type { FlowServices } from '../agents/flows/flow-handler.ts';
-import { type Handler, HandlerError } from '../agents/handlers/handler.ts';
-import { LateHandler } from '../agents/handlers/late-handler.ts';
+import { type AgentReply, type Handler, HandlerError, type Job } from '../agents/handlers/handler.ts';
+import type { HandlerContext } from '../agents/handlers/handler-context.ts';
 import { makeHandler } from '../agents/handlers/make-handler.ts';
+import type { Parked } from '../agents/handlers/parked.ts';
 import { AgentToolBoxes, type ToolsHost } from '../agents/model-agent/agent-tool-boxes.ts';
 import type { ModelAgentServices } from '../agents/model-agent/model-agent.ts';
 import type { ToolBoxes } from '../agents/model-agent/tool-box.ts';
 import { installationFault } from '../base/errors/installation-fault.ts';
 import type { Log } from '../base/errors/log.ts';
+import type { Adapters } from '../platforms/adapters.ts';
 import { type Answering, Handlers } from './conversations/handlers.ts';
 import { OwnTriggers } from './triggers/own-triggers.ts';
+import type { TriggerRegistry } from './triggers/trigger-registry.ts';
+
+/** Returns the approval places: enabled triggers, and the built-in triggers for agents, fleets and flows. */
+export function approvalPlaces(
+  adapters: Pick<Adapters, 'ofPlatform'>,
+  triggers: Pick<TriggerRegistry, 'all' | 'get'>,
+  targets: Pick<TargetRegistry, 'trigger'>,
+): ApprovalPlaces {
+  return {
+    adapterOf: (platform) => adapters.ofPlatform(platform),
+    trigger: (name) => {
+      const trigger = triggers.get(name) ?? targets.trigger(name);
+      return trigger?.enabled === true ? trigger : undefined;
+    },
+    triggers: () => triggers.all().filter(({ enabled }) => enabled),
+  };
+}
+
+/** Loads the handler's code with the first run: gateways without such agents never load it. */
+export class LateHandler implements Handler {
+  readonly #load: () => Promise<Handler>;
+  #loading: Promise<Handler> | undefined;
+
+  constructor(load: () => Promise<Handler>) {
+    this.#load = load;
+  }
+
+  async run(job: Job, context: HandlerContext): Promise<AgentReply | Parked> {
+    this.#loading ??= this.#load();
+    let handler: Handler;
+    try {
+      handler = await this.#loading;
+    } catch (error) {
+      // The next call loads again.
+      this.#loading = undefined;
+      throw error;
+    }
+    return handler.run(job, context);
+  }
+}
 
 /** What agents with a model need besides their tools; asked when the first of them is. */
 export type LoadModelServices = (log: Log) => Promise<Omit<ModelAgentServices, 'toolBoxes' | 'log'>>;

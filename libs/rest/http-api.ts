@@ -10,13 +10,104 @@
 // HC4  whatever goes wrong is a RequestFault, in which no secret stands; nor does one that was named stand in the body of an answer.
 
 import manifest from '../../package.json' with { type: 'json' };
-import { ApiAnswer } from './api-answer.ts';
 import type { Fetch } from './checked-fetch.ts';
 import { nextAddress } from './redirect.ts';
-import { RequestEnd } from './request-end.ts';
 import { connectionFault, RequestFault } from './request-fault.ts';
+import { retryAfterMs } from './retry-after.ts';
 import { endWhatIsOver } from './standstill.ts';
 import { type Clean, plainJson, without } from './without-secrets.ts';
+
+/** A complete answer. Error statuses are answers too: the platform's adapter interprets them. */
+export class ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Decompressed body without secrets. */
+  readonly bytes: Buffer;
+  /** Address of the request; empty if unknown. */
+  readonly host: string;
+  #json: { readonly value: unknown } | undefined;
+
+  constructor(status: number, headers: Headers, bytes: Buffer, host = '') {
+    this.status = status;
+    this.headers = headers;
+    this.bytes = bytes;
+    this.host = host;
+  }
+
+  get isOk(): boolean {
+    return this.status >= 200 && this.status <= 299;
+  }
+
+  get text(): string {
+    return this.bytes.toString('utf8');
+  }
+
+  /**
+   * Returns the body as JSON, whatever its declared type; undefined for other bodies, such as the page of a proxy. An integer that no
+   * number can represent is a text, because it is an id.
+   */
+  get json(): unknown {
+    this.#json ??= { value: parsed(this.text) };
+    return this.#json.value;
+  }
+
+  /** Pause of `Retry-After`, in milliseconds. */
+  get retryAfterMs(): number | undefined {
+    return retryAfterMs(this.headers);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return HAS_LARGE.test(text) ? JSON.parse(text.replace(STRING_OR_LARGE, withoutLarge)) : value;
+  } catch {
+    return undefined;
+  }
+}
+
+const HAS_LARGE = /[:[,\s]-?\d{16}/;
+const STRING_OR_LARGE = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+
+function withoutLarge(found: string): string {
+  return found.startsWith('"') || Number.isSafeInteger(Number(found)) ? found : `"${found}"`;
+}
+
+/**
+ * Aborts a request at the deadline or by the caller's signal. Removes the listener: `AbortSignal.any` would leak one per request on
+ * long-lived signals, such as a connection's.
+ */
+export class RequestEnd {
+  readonly #controller = new AbortController();
+  readonly #asked: AbortSignal | undefined;
+  readonly #deadline: AbortSignal;
+
+  constructor(timeoutMs: number, asked: AbortSignal | undefined) {
+    this.#asked = asked;
+    // Timers accept whole milliseconds only.
+    this.#deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
+    this.#deadline.addEventListener('abort', this.giveUp, { once: true });
+    if (asked?.aborted) this.giveUp();
+    else asked?.addEventListener('abort', this.giveUp, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** True if only the deadline has ended the request. */
+  get hasTimedOut(): boolean {
+    return this.#deadline.aborted && this.#asked?.aborted !== true;
+  }
+
+  clear(): void {
+    this.#deadline.removeEventListener('abort', this.giveUp);
+    this.#asked?.removeEventListener('abort', this.giveUp);
+  }
+
+  /** Aborts the request. */
+  readonly giveUp = (): void => this.#controller.abort();
+}
 
 const AGENT = `actor-gateway/${manifest.version}`;
 const TIMEOUT_MS = 20_000;

@@ -1,7 +1,7 @@
 // What a platform says about its limits: how much is left, by the headers of any answer, and for how long it takes nothing more,
 // by one that refuses. Times of day are those of its own clock (retry-after.ts).
 
-import type { ApiAnswer } from './api-answer.ts';
+import type { ApiAnswer } from './http-api.ts';
 import { type HeaderValues, hostTime, pauseOf, retryAfterMs } from './retry-after.ts';
 
 export interface RateLimit {

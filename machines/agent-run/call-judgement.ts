@@ -1,10 +1,73 @@
-// What is to become of one call that has no result: whether it is made, people are asked about it, or its result is known without
-// either.
+// Judges tools by the agent's policy when the run begins, and later each call without result: make it, request approval, or
+// answer it here.
+//
+// PY1  `deny` overrides all other lists, and tools in `ask` are never called without approval.
 
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
-import type { JournaledTool, JournalRow, ToolCall } from './journal.ts';
-import type { CallSoFar } from './open-calls.ts';
+import type { JournaledTool, JournalRow, ToolCall, ToolHints } from './journal.ts';
 import { toolArguments } from './tool-arguments.ts';
+
+/** Compiled list of a policy. */
+export interface PolicyRule {
+  /** Returns true if a pattern matches the tool. */
+  matches(server: string, tool: string): boolean;
+  /** The list contains `destructive` or `readonly`, the hints of servers. */
+  readonly hasDestructive: boolean;
+  readonly hasReadonly: boolean;
+}
+
+interface JudgedTool {
+  readonly server: string;
+  readonly tool: string;
+  readonly hints: ToolHints;
+}
+
+/** Judges a tool by name and hints, as listed at the start of the run. */
+export function verdictOn(
+  tool: JudgedTool,
+  { deny, ask }: { readonly deny: PolicyRule; readonly ask: PolicyRule },
+): 'deny' | 'ask' | 'allow' {
+  if (isMeant(deny, tool)) return 'deny';
+  return isMeant(ask, tool) ? 'ask' : 'allow';
+}
+
+function isMeant({ matches, hasDestructive, hasReadonly }: PolicyRule, { server, tool, hints }: JudgedTool) {
+  const { isDestructive, isReadOnly } = hints;
+  return (hasDestructive && isDestructive) || (hasReadonly && isReadOnly) || matches(server, tool);
+}
+
+type Decided = Extract<JournalRow, { readonly kind: 'decided' }>;
+
+/** State of a call before the result: starts, approval request, decision. */
+export interface CallSoFar {
+  /** Number of starts; above 0 the call may have happened. */
+  readonly begun: number;
+  /** Approval requested since the last start. */
+  readonly asked: string | undefined;
+  /** Decision on the approval. */
+  readonly decided: Decided | undefined;
+}
+
+const NOTHING: CallSoFar = { begun: 0, asked: undefined, decided: undefined };
+
+/** Open calls by id; calls without rows are missing. */
+export function callsSoFar(rows: readonly JournalRow[]): (id: string) => CallSoFar {
+  const calls = new Map<string, CallSoFar>();
+  const callOf = new Map<string, string>();
+  const of = (id: string) => calls.get(id) ?? NOTHING;
+  for (const row of rows) {
+    if (row.kind === 'called') calls.set(row.id, { ...NOTHING, begun: of(row.id).begun + 1 });
+    else if (row.kind === 'asked' && row.call !== undefined) {
+      callOf.set(row.approval, row.call);
+      calls.set(row.call, { ...of(row.call), asked: row.approval, decided: undefined });
+    } else if (row.kind === 'decided') {
+      const id = callOf.get(row.approval);
+      // A permission is valid for the last request, and for one call.
+      if (id !== undefined && of(id).asked === row.approval) calls.set(id, { ...of(id), decided: row });
+    }
+  }
+  return of;
+}
 
 export type CallJudgement =
   | {

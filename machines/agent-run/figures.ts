@@ -1,6 +1,45 @@
-// What a run has used so far, from its journal: what lists show of it, and what its budget is held against.
+// Usage per run, from the journal: for lists, and for the comparison with the budget. The answer that exceeds a budget still counts.
+//
+// BG1  when tokens or cost are used up, the run calls no model and no tool, and it never calls more tools than `tool_calls`.
+// BG2  the same applies after an answer without usage figures, because the limit cannot be enforced.
 
 import type { JournalRow, RunFigures } from './journal.ts';
+
+/** Undefined means no limit. */
+export interface RunBudget {
+  readonly tokens: number | undefined;
+  readonly tool_calls: number | undefined;
+  readonly cost: number | undefined;
+}
+
+/** Describes the exhausted limit, if any; `moreCalls` are pending. */
+export function usedUp(budget: RunBudget, used: RunFigures, moreCalls: number): string | undefined {
+  const { tokens, tool_calls, cost } = budget;
+  const usedTokens = used.input_tokens + used.output_tokens;
+  if (tokens !== undefined && usedTokens >= tokens)
+    return `budget.tokens (${tokens}) is used up: it has used ${usedTokens}`;
+  if (cost !== undefined && (used.cost ?? 0) >= cost)
+    return `budget.cost (${cost}) is used up: it has used ${used.cost}`;
+  if (tool_calls !== undefined && used.tool_calls + moreCalls > tool_calls)
+    return `budget.tool_calls (${tool_calls}) is used up: it has made ${used.tool_calls}, and its model wants ${moreCalls} more`;
+  return undefined;
+}
+
+/** Describes the limit that cannot be enforced after these rows, if any. */
+export function uncounted({ tokens, cost }: RunBudget, rows: readonly JournalRow[]): string | undefined {
+  for (const row of rows) {
+    if (row.kind !== 'answer') continue;
+    const { model, usage } = row;
+    const isCounted = usage.input !== undefined && usage.output !== undefined;
+    if (tokens !== undefined && !isCounted) return fault('tokens', `${model} has not said how many it used`);
+    if (cost !== undefined && row.cost === undefined)
+      return fault('cost', `what ${model} has used is not known, or has no price`);
+  }
+  return undefined;
+}
+
+const fault = (bound: string, why: string) =>
+  `budget.${bound} cannot be held: ${why}; bound it by max_iterations or budget.tool_calls instead`;
 
 /** `workedMs` of work, over all attempts. */
 export function figuresOf(rows: readonly JournalRow[], workedMs: number): RunFigures {

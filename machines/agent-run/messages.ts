@@ -4,6 +4,27 @@
 
 import type { JournalRow, ModelAnswerRow, ToolCall } from './journal.ts';
 
+interface Message {
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+}
+
+/** Returns the newest messages, beginning with one of a person: an answer without its question is useless. */
+export function remembered<T extends Message>(
+  history: readonly T[],
+  bounds: { readonly messages: number; readonly characters: number },
+): readonly T[] {
+  let room = bounds.characters;
+  let from = history.length;
+  while (from > 0 && history.length - from < bounds.messages) {
+    room -= history[from - 1]?.text.length ?? 0;
+    if (room < 0) break;
+    from -= 1;
+  }
+  while (history[from]?.role === 'assistant') from += 1;
+  return history.slice(from);
+}
+
 export type ModelMessage =
   | { readonly role: 'user'; readonly text: string }
   /** `raw` as in its row of the journal; undefined for one that another run has given. */

@@ -9,11 +9,9 @@
 // PN5  in the last answer that it may have, the model has no tools that it could call.
 
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
-import { uncounted, usedUp } from './budget.ts';
-import { type CallJudgement, judgeCall } from './call-judgement.ts';
-import { figuresOf } from './figures.ts';
+import { type CallJudgement, callsSoFar, judgeCall } from './call-judgement.ts';
+import { figuresOf, uncounted, usedUp } from './figures.ts';
 import type { JournalRow, ModelAnswerRow } from './journal.ts';
-import { callsSoFar } from './open-calls.ts';
 
 export type RunSettings = Pick<
   ModelRuntime,

@@ -1,7 +1,23 @@
 // The arguments of a call as a model wrote them. What is no JSON object the model is told, and no tool is called with.
 
-import { isNestedTooDeeply, MAX_LEVELS } from './nested-levels.ts';
-import { wellFormedJson } from './well-formed-json.ts';
+export const MAX_LEVELS = 128;
+
+/** Returns true if objects and lists are nested deeper than the limit. */
+export function isNestedTooDeeply(value: unknown, levels = MAX_LEVELS): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isNestedTooDeeply(member, levels - 1));
+}
+
+/** Escaped surrogate pair, lone surrogate or other escape. */
+const ESCAPE = /\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|ud[89a-f][0-9a-f]{2}|.)/gi;
+const HALF = /^\\ud...$/i;
+
+/** Replaces lone surrogates. */
+export function wellFormedJson(json: string): string {
+  const text = json.toWellFormed();
+  if (!/\\ud/i.test(text)) return text;
+  return text.replace(ESCAPE, (found) => (HALF.test(found) ? '\\ufffd' : found));
+}
 
 type Arguments = Readonly<Record<string, unknown>>;
 

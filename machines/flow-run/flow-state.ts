@@ -7,9 +7,8 @@
 // FLW4  a flow ends: with its `End`, with a failure, or when nothing is left to do. After that nothing begins.
 // FLW5  so many nodes and turns are begun in one run, and no more.
 
-import type { FlowGraph, GraphNode } from './graph.ts';
+import { type FlowGraph, type GraphNode, nodePath, pathInTurn } from './graph.ts';
 import { GraphState, type NodeState } from './graph-state.ts';
-import { nodePath, pathInTurn } from './node-path.ts';
 import type { FlowRow } from './rows.ts';
 
 export const MAX_STEPS = 1_000;

@@ -1,5 +1,34 @@
 // The nodes of a flow and what leads from one to the other, as far as the plan has to know them. A loop has a graph of its own inside.
 
+/** Loop and turn number in a path. */
+export interface TurnOfLoop {
+  readonly loop: string;
+  readonly turn: number;
+}
+
+/** Node path: `poll#3/check` in the third turn of the loop `poll`. Parts inside a node, such as fleet members, have longer paths. */
+export interface NodePath {
+  /** Loops from outermost to innermost. */
+  readonly turns: readonly TurnOfLoop[];
+  readonly id: string;
+}
+
+/** Returns undefined for parts inside a node. */
+export function nodePath(path: string): NodePath | undefined {
+  const names = path.split('/');
+  const id = names.pop() ?? '';
+  const turns: TurnOfLoop[] = [];
+  for (const name of names) {
+    const at = name.indexOf('#');
+    if (at === -1) return undefined;
+    turns.push({ loop: name.slice(0, at), turn: Number(name.slice(at + 1)) });
+  }
+  return { turns, id };
+}
+
+/** Returns the path of a node in a turn of the loop at path `loop`. */
+export const pathInTurn = (loop: string, turn: number, id: string): string => `${loop}#${turn}/${id}`;
+
 export type JoinStrategy = 'all' | 'any' | 'majority';
 
 export interface GraphNode {

@@ -3,8 +3,7 @@
 // RTR1  a node that has ended well, and a failure that was caught by `on_error`, stay as they are.
 // RTR2  of a loop that has failed by a node in its turn, that turn goes on at the node.
 
-import type { FlowGraph, GraphNode } from './graph.ts';
-import { nodePath, pathInTurn } from './node-path.ts';
+import { type FlowGraph, type GraphNode, nodePath, pathInTurn } from './graph.ts';
 import type { FlowRow } from './rows.ts';
 
 /** Paths of the nodes by whose failure the flow has failed, with those in the turns of loops among them. */

@@ -12,8 +12,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Endpoints } from '@octokit/types';
 import type { z } from 'zod';
-import { ApiAnswer } from '../../libs/rest/api-answer.ts';
-import type { ApiRequest, HttpApi } from '../../libs/rest/http-api.ts';
+import { ApiAnswer, type ApiRequest, type HttpApi } from '../../libs/rest/http-api.ts';
 import { limitOf } from '../../libs/rest/rate-limit.ts';
 import { RequestFault } from '../../libs/rest/request-fault.ts';
 import type { Clean } from '../../libs/rest/without-secrets.ts';

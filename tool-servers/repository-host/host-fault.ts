@@ -3,7 +3,7 @@
 //
 // A request that writes and got no clear answer may have been carried out: the message says so.
 
-import type { ApiAnswer } from '../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../libs/rest/http-api.ts';
 import { RequestFault } from '../../libs/rest/request-fault.ts';
 import type { Clean } from '../../libs/rest/without-secrets.ts';
 import { ToolError } from '../tool-error.ts';

@@ -8,7 +8,7 @@
 // FLT3  with the end of the run nobody works for it any more.
 
 import type { Fleet, FleetMember } from '../../../config/resources/fleets/fleet.ts';
-import { usedUp } from '../../../machines/agent-run/budget.ts';
+import { usedUp } from '../../../machines/agent-run/figures.ts';
 import { type FleetEnd, nextOfFleet, withoutAnswer } from '../../../machines/fleet-run/plan.ts';
 import type { MemberRow } from '../../../machines/fleet-run/rows.ts';
 import { approvalWake } from '../approvals/run-approvals.ts';

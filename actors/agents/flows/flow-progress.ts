@@ -3,13 +3,11 @@
 
 import type { Flow, FlowBody, FlowNode } from '../../../config/resources/flows/flow.ts';
 import { FlowState } from '../../../machines/flow-run/flow-state.ts';
-import type { FlowGraph } from '../../../machines/flow-run/graph.ts';
-import { nodePath, pathInTurn } from '../../../machines/flow-run/node-path.ts';
+import { type FlowGraph, nodePath, pathInTurn } from '../../../machines/flow-run/graph.ts';
 import { fatalFailures, rowsInForce } from '../../../machines/flow-run/retried.ts';
 import type { FlowRow } from '../../../machines/flow-run/rows.ts';
 import type { Job } from '../handlers/handler.ts';
-import { bodyIndex } from './body-index.ts';
-import { flowGraph } from './flow-graph.ts';
+import { bodyIndex, flowGraph } from './flow-graph.ts';
 import { resultOfTurn } from './loop-turns.ts';
 import type { Values } from './node-host.ts';
 import { TurnResults } from './turn-results.ts';

@@ -22,12 +22,12 @@ import { messageOf } from '../parts/message-of.ts';
 import { PartContext } from '../parts/part-context.ts';
 import type { PartsJournal } from '../parts/parts-journal.ts';
 import { RunningParts, type Settled } from '../parts/running-parts.ts';
+import { takenOf } from './flow-graph.ts';
 import { FlowProgress, flowRows } from './flow-progress.ts';
 import { FlowResponses } from './flow-responses.ts';
 import { hasTurn, itemsOf, MAX_OUTPUT, resultsFit } from './loop-turns.ts';
 import type { NodeReply, Values } from './node-host.ts';
 import { workOf } from './node-work.ts';
-import { takenOf } from './taken-connections.ts';
 
 /** First of the journal of a flow. */
 export interface BegunFlow {
@@ -68,12 +68,12 @@ export class FlowRun {
     this.#options = options;
     const { journal, context, job, flow } = options;
     setMaxListeners(0, context.signal);
-    this.#responses = new FlowResponses(journal, context.says, (path) => this.#progress.placeOf(path).node);
     const signal = AbortSignal.any([context.signal, this.#overtime.signal]);
     setMaxListeners(0, signal);
     this.#parts = new RunningParts({ journal, signal, wakeName: approvalWake(job.event.id) });
     const rows = () => flowRows(journal.rows);
     this.#progress = new FlowProgress(flow);
+    this.#responses = new FlowResponses(journal, context.says, (path) => this.#progress.placeOf(path).node);
     this.#progress.readBack(rows());
     const fatal = this.#progress.fatalIn(rows());
     if (fatal.length === 0) return;
@@ -220,7 +220,7 @@ export class FlowRun {
     }
     const { output, effects } = settled.reply;
     const { node, body } = this.#progress.placeOf(path);
-    this.#options.journal.addOfPart(path, undefined, effects ?? {});
+    if (effects !== undefined) this.#options.journal.addOfPart(path, undefined, effects);
     this.#leave(path, node, body, output);
   }
 
@@ -235,6 +235,7 @@ export class FlowRun {
     if (taken === undefined) return;
     const isEnd = node.work.type === 'End';
     this.#add({ kind: 'left', in: path, output: output ?? null, taken, ...(isEnd ? { isEnd } : {}) });
+    if (node.work.type === 'Response') this.#responses.add(path, node.work, output);
   }
 
   /** What cannot be worked out fails the node, and gives undefined. */

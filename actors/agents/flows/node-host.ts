@@ -1,8 +1,12 @@
 // What a node of a flow is given when it works, and what it gives.
 
 import { ExpressionError } from '../../../config/expressions/expression.ts';
-import { type Template, textOf } from '../../../config/expressions/template.ts';
-import { renderedValue, type ValueTemplate } from '../../../config/expressions/value-template.ts';
+import {
+  renderedValue,
+  type Template,
+  textOf,
+  type ValueTemplate,
+} from '../../../config/expressions/template.ts';
 import type { AskingWork, FlowNode } from '../../../config/resources/flows/flow.ts';
 import type { Effects } from '../../events/inbox/work.ts';
 import { type Handler, HandlerError, type Job } from '../handlers/handler.ts';

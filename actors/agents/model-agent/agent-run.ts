@@ -3,9 +3,17 @@
 
 import { setMaxListeners } from 'node:events';
 import type { ModelRuntime } from '../../../config/resources/agents/model-runtime.ts';
+import { compilePattern, type Pattern } from '../../../config/resources/fields/patterns.ts';
+import { checkValue } from '../../../config/value-schema/check-value.ts';
 import type { JournalRow, ModelAnswerRow } from '../../../machines/agent-run/journal.ts';
 import { messagesOf } from '../../../machines/agent-run/messages.ts';
-import { type NextStep, nextStep, type PlannedCall } from '../../../machines/agent-run/plan.ts';
+import {
+  type NextStep,
+  nextStep,
+  type PlannedCall,
+  type ReadAnswer,
+} from '../../../machines/agent-run/plan.ts';
+import { isNestedTooDeeply, MAX_LEVELS } from '../../../machines/agent-run/tool-arguments.ts';
 import { type AgentReply, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Parked } from '../handlers/parked.ts';
@@ -13,10 +21,46 @@ import type { ModelAnswer, Models } from '../models/model.ts';
 import { parkAsking, parkUndecided } from './ask-people.ts';
 import { begunRow } from './begin-run.ts';
 import { makeCalls } from './make-calls.ts';
-import { answerReader } from './read-answer.ts';
 import { MAX_ROW, type RunJournal } from './run-journal.ts';
 import { ShownProgress } from './shown-progress.ts';
 import type { AllTools, FoundTool } from './tool-box.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Returns the parser for schema answers. Validates them here, because providers do not guarantee the schema. */
+export function answerReader(schema: Schema | undefined): ReadAnswer {
+  const patterns = new Map<string, Pattern>();
+  const finds = (source: string, text: string) => {
+    const pattern = patterns.get(source) ?? compiled(source);
+    patterns.set(source, pattern);
+    return pattern(text);
+  };
+  return (text) => {
+    let data: unknown;
+    try {
+      data = JSON.parse(unfenced(text));
+    } catch (error) {
+      return { misfit: `it is no JSON: ${(error as Error).message}` };
+    }
+    if (isNestedTooDeeply(data)) return { misfit: `it is nested more than ${MAX_LEVELS} levels deep` };
+    const [wrong] = schema === undefined ? [] : checkValue(schema, data, finds).findings;
+    if (wrong === undefined) return { data };
+    const at = wrong.path.join('.').slice(0, 200);
+    return { misfit: `${at === '' ? 'it' : at} ${wrong.text}` };
+  };
+}
+
+/** Patterns that RE2 does not support are refused when the agent is loaded. */
+function compiled(source: string): Pattern {
+  const pattern = compilePattern(source);
+  return typeof pattern === 'function' ? pattern : () => false;
+}
+
+/** Models often enclose JSON in code fences. */
+function unfenced(text: string): string {
+  const [, inner] = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text) ?? [];
+  return inner ?? text;
+}
 
 export interface AgentRunOptions {
   /** As the run began with it. */

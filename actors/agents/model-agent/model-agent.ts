@@ -16,8 +16,8 @@ import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Parked } from '../handlers/parked.ts';
 import type { Models } from '../models/model.ts';
 import { AgentRun } from './agent-run.ts';
+import { withRunTools } from './agent-tool-boxes.ts';
 import { RunJournal } from './run-journal.ts';
-import { withRunTools } from './run-tools.ts';
 import type { FoundTool, ToolBoxes } from './tool-box.ts';
 import { unmatchedNames } from './unmatched-names.ts';
 

@@ -4,7 +4,7 @@
 import type { ModelRuntime } from '../../../config/resources/agents/model-runtime.ts';
 import { compileGlobs } from '../../../libs/globs/glob.ts';
 import type { FoundTool } from './tool-box.ts';
-import { toolPatterns } from './tool-patterns.ts';
+import { toolPatterns } from './tool-policy.ts';
 
 /** As they are found in the file: `tools: read_fiel`. A pattern under `policy` may be meant for what is not there. */
 export function unmatchedNames(

@@ -10,7 +10,7 @@
 // XC6       after each piece whatever else there is to do has its turn (A6): an answer that is there at once is not read at once.
 
 import { setImmediate } from 'node:timers/promises';
-import { wellFormedJson } from '../../../machines/agent-run/well-formed-json.ts';
+import { wellFormedJson } from '../../../machines/agent-run/tool-arguments.ts';
 import { connectionFault } from './connection-fault.ts';
 import { readErrorAnswer } from './error-answer.ts';
 import { type ModelFault, ModelFaultError, refusal } from './model-errors.ts';

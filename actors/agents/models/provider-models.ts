@@ -7,15 +7,66 @@
 import type { Prices } from '../../../config/gateway-file/provider-schema.ts';
 import type { Providers, ResolvedProvider } from '../../../config/gateway-file/providers.ts';
 import type { ModelName } from '../../../config/resources/agents/model-runtime.ts';
+import { endWhatIsOver } from '../../../libs/rest/standstill.ts';
+import type { Usage } from '../../../machines/agent-run/journal.ts';
 import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
 import type { Log } from '../../base/errors/log.ts';
 import { Exchange, type ExchangeLimits } from './exchange.ts';
-import { loaded } from './loaded-client.ts';
 import type { AskOptions, ModelAnswer, ModelRequest, Models } from './model.ts';
 import { ModelFaultError, nameOf } from './model-errors.ts';
-import { fetchFor } from './patient-fetch.ts';
-import { costOf } from './prices.ts';
+import { loaded } from './providers.ts';
 import { repeated } from './repeat.ts';
+
+/** Returns the cost in the unit of the prices, which operators configure; undefined without price or usage figures. */
+export function costOf(
+  name: string,
+  { input, output, cached = 0 }: Usage,
+  prices: Prices,
+): number | undefined {
+  const price = Object.hasOwn(prices, name) ? prices[name] : undefined;
+  if (price === undefined || input === undefined || output === undefined) return undefined;
+  const fromCache = Math.min(cached, input);
+  const of = (input - fromCache) * price.input + fromCache * (price.cached_input ?? price.input);
+  return (of + output * price.output) / 1_000_000;
+}
+
+/** Default of Node's fetch. */
+const PATIENCE_MS = 300_000;
+const dispatcherKey = Symbol.for('undici.globalDispatcher.1');
+
+type MakeDispatcher = new (options: {
+  readonly headersTimeout: number;
+  readonly bodyTimeout: number;
+}) => object;
+
+let patient: typeof fetch | undefined;
+
+/** Fires overdue deadlines before the request, because the process may have been suspended (libs/rest/standstill.ts). */
+const lookedFetch: typeof fetch = (input, init) => {
+  endWhatIsOver();
+  return fetch(input, init);
+};
+
+/**
+ * Returns a fetch that tolerates silences of at least `ms`, if this Node version allows it. Node's limit, five minutes, is too
+ * short for models on small machines; callers set deadlines (XC1).
+ */
+export function fetchFor(ms: number): typeof fetch {
+  if (ms < PATIENCE_MS) return lookedFetch;
+  patient ??= fetchWith(0);
+  return patient;
+}
+
+/** `silenceMs` 0 means no limit. */
+export function fetchWith(silenceMs: number): typeof fetch {
+  // Node creates its dispatcher at the first use.
+  void fetch('data:,').catch(() => {});
+  const used = (globalThis as Record<symbol, unknown>)[dispatcherKey] as object | undefined;
+  const Dispatcher = used?.constructor as MakeDispatcher | undefined;
+  if (Dispatcher === undefined) return lookedFetch;
+  const dispatcher = new Dispatcher({ headersTimeout: silenceMs, bodyTimeout: silenceMs });
+  return (input, init) => lookedFetch(input, { ...init, dispatcher } as RequestInit);
+}
 
 export interface ProviderModelsOptions {
   readonly providers: Providers;

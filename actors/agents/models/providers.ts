@@ -6,7 +6,22 @@
 
 import type { LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '../../../config/gateway-file/providers.ts';
-import { loaded } from './loaded-client.ts';
+import { installationFault } from '../../base/errors/installation-fault.ts';
+import { ModelFaultError } from './model-errors.ts';
+
+/** Returns the result of `load`. Rejects with a temporary ModelFaultError, because a repaired installation can load it. */
+export async function loaded<Loaded>(what: string, load: () => Promise<Loaded>): Promise<Loaded> {
+  try {
+    return await load();
+  } catch (error) {
+    const fault = {
+      what: `cannot be asked: ${what} ${installationFault(error)}`,
+      isFinal: false,
+      isUsedUp: true,
+    };
+    throw new ModelFaultError(fault);
+  }
+}
 
 export async function modelClient(
   settings: ResolvedProvider,

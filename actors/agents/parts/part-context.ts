@@ -23,16 +23,22 @@ export interface PartContextOptions {
 
 export class PartContext implements HandlerContext {
   readonly signal: AbortSignal;
-  readonly state: string | undefined;
   readonly #options: PartContextOptions;
-  readonly #texts: string[];
+  #before: ReturnType<PartsJournal['partOf']> | undefined;
 
   constructor(options: PartContextOptions) {
     this.#options = options;
     this.signal = options.signal;
-    const { texts, state } = options.journal.partOf(options.path);
-    this.#texts = [...texts];
-    this.state = state;
+  }
+
+  /** Rows and state from earlier attempts, read at first use: most flow nodes never need them. */
+  get #written(): ReturnType<PartsJournal['partOf']> {
+    this.#before ??= this.#options.journal.partOf(this.#options.path);
+    return this.#before;
+  }
+
+  get state(): string | undefined {
+    return this.#written.state;
   }
 
   get leftMs(): number {
@@ -69,7 +75,7 @@ export class PartContext implements HandlerContext {
   }
 
   async steps(): Promise<readonly string[]> {
-    return this.#texts;
+    return this.#written.texts;
   }
 
   async checkpoint(state: string | null | undefined, effects: Effects = {}): Promise<void> {

@@ -3,6 +3,8 @@
 //
 // PJL1  rows are written once, in the order in which they were added, and with them what was asked and is to be sent.
 // PJL2  what a part reads back is what it has written, and nothing of the others. Looking for it costs what it has, and not what all have.
+// RTM1  the remaining time never grows: a clock set back between attempts counts as no time, and attempts use the monotonic
+//       clock.
 // PJL3 (A8)  a row has at most MAX_ROW characters, and nothing more is begun in a journal that might not take what comes of it.
 
 import { FiguresSoFar } from '../../../machines/agent-run/figures.ts';
@@ -12,7 +14,54 @@ import { HandlerError } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import { MAX_ROW } from '../model-agent/run-journal.ts';
 import { partRow, rowsOfPart } from './part-rows.ts';
-import { RunTime } from './run-time.ts';
+
+interface Kept {
+  readonly worked_ms?: unknown;
+  readonly passed_ms?: unknown;
+  /** Epoch milliseconds. */
+  readonly at?: unknown;
+}
+
+/** Working time, and time since the first row. Both are stored with the rows and continue after parks and crashes. */
+export class RunTime {
+  readonly #workedBefore: number;
+  readonly #passedBefore: number;
+  readonly #startedAt = performance.now();
+
+  /** `state` is the last persisted state; invalid states are ignored. */
+  constructor(state: string | undefined) {
+    const { worked_ms, passed_ms, at } = keptIn(state);
+    this.#workedBefore = positive(worked_ms);
+    const since = typeof at === 'number' ? Math.max(0, Date.now() - at) : 0;
+    this.#passedBefore = positive(passed_ms) + since;
+  }
+
+  /** Working time without waits, in milliseconds. */
+  get workedMs(): number {
+    return this.#workedBefore + performance.now() - this.#startedAt;
+  }
+
+  /** Time since the first persisted row, in milliseconds. */
+  get passedMs(): number {
+    return this.#passedBefore + performance.now() - this.#startedAt;
+  }
+
+  get state(): string {
+    const [worked_ms, passed_ms] = [Math.round(this.workedMs), Math.round(this.passedMs)];
+    return JSON.stringify({ worked_ms, passed_ms, at: Date.now() });
+  }
+}
+
+function keptIn(state: string | undefined): Kept {
+  try {
+    const kept: unknown = JSON.parse(state ?? '{}');
+    return typeof kept === 'object' && kept !== null ? kept : {};
+  } catch {
+    return {};
+  }
+}
+
+const positive = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0);
 
 type Context = Pick<HandlerContext, 'state' | 'steps' | 'checkpoint'>;
 type Row = Readonly<Record<string, unknown>>;

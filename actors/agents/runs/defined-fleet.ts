@@ -1,7 +1,7 @@
 // Reads members and coordination from the definition text of a fleet, for views. The text contains names of variables, not
 // values, so the definition in the journal of any run can be read, even if the file has changed.
 
-import { type PlainRow, plainRow } from './plain-rows.ts';
+import { type PlainRow, plainRow } from './shown-step.ts';
 
 export interface DefinedFleet {
   /** `pipeline`, `peer`, `hierarchical`, `tiered`. */

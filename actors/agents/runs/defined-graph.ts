@@ -3,8 +3,7 @@
 
 import type { NodeType } from '../../../config/resources/flows/flow.ts';
 import { nodeTypeMeant } from '../../../config/resources/flows/node-aliases.ts';
-import { type FlowGraph, type JoinStrategy, wiringOf } from '../../../machines/flow-run/graph.ts';
-import { nodePath } from '../../../machines/flow-run/node-path.ts';
+import { type FlowGraph, type JoinStrategy, nodePath, wiringOf } from '../../../machines/flow-run/graph.ts';
 
 export interface DefinedNode {
   readonly id: string;

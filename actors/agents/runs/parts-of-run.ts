@@ -3,10 +3,9 @@
 
 import type { Step } from '../../store/run.ts';
 import { definedFleet } from './defined-fleet.ts';
-import { definitionIn, type PlainRow, plainRow } from './plain-rows.ts';
 import { type RunMember, RunMembers } from './run-members.ts';
 import { type RunNode, RunNodes } from './run-nodes.ts';
-import type { Excerpt } from './shown-step.ts';
+import { definitionIn, type Excerpt, type PlainRow, plainRow } from './shown-step.ts';
 
 export interface RunParts {
   /** Only in flows. */

@@ -4,9 +4,8 @@
 // Texts are redacted and cut before they are kept, and at most MAX_MEMBERS members are kept per run.
 
 import type { DefinedFleet } from './defined-fleet.ts';
-import type { PlainRow } from './plain-rows.ts';
 import type { MemberState } from './run-state.ts';
-import type { Excerpt } from './shown-step.ts';
+import type { Excerpt, PlainRow } from './shown-step.ts';
 
 /** Of the answer of one member, in UTF-16 units. */
 const SHOWN_ANSWER = 500;

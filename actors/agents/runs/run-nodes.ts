@@ -6,14 +6,13 @@
 // RND3  only redacted and cut texts stay in memory. Rows without news about a node lose everything except path, kind and time.
 
 import { FlowState } from '../../../machines/flow-run/flow-state.ts';
+import { nodePath, pathInTurn } from '../../../machines/flow-run/graph.ts';
 import type { NodeState } from '../../../machines/flow-run/graph-state.ts';
-import { nodePath, pathInTurn } from '../../../machines/flow-run/node-path.ts';
 import { rowsInForce } from '../../../machines/flow-run/retried.ts';
 import type { FlowRow } from '../../../machines/flow-run/rows.ts';
 import type { Step } from '../../store/run.ts';
 import { type DefinedGraph, type DefinedNode, definedGraph, takenIn } from './defined-graph.ts';
-import { type PlainRow, plainRow } from './plain-rows.ts';
-import type { Excerpt } from './shown-step.ts';
+import { type Excerpt, type PlainRow, plainRow } from './shown-step.ts';
 
 /** Of the output of one node, in UTF-16 units. */
 const SHOWN_OUTPUT = 500;

@@ -5,10 +5,32 @@ import type { JournalRow, ToolCall } from '../../../machines/agent-run/journal.t
 import type { FlowRow } from '../../../machines/flow-run/rows.ts';
 import type { Step } from '../../store/run.ts';
 import { type DefinedGraph, definedGraph, takenIn } from './defined-graph.ts';
-import { definitionIn, type PlainRow, plainRow } from './plain-rows.ts';
 import type { ShownStep } from './step-for-people.ts';
 
-/** Of one text, in UTF-16 units. */
+/** A journal row with unknown members: later versions may have written it. */
+export type PlainRow = Readonly<Record<string, unknown>>;
+
+/** Returns the row as an object; empty for invalid rows. */
+export function plainRow(text: string): PlainRow {
+  try {
+    const row = JSON.parse(text) as PlainRow | null;
+    return typeof row === 'object' && row !== null ? row : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Returns the definition in the first row of a flow or fleet; undefined for other rows. */
+export function definitionIn(
+  text: string,
+): { readonly kind: 'flow' | 'fleet'; readonly definition: string } | undefined {
+  const { kind, in: at, definition } = plainRow(text);
+  if ((kind !== 'flow' && kind !== 'fleet') || at !== undefined || typeof definition !== 'string')
+    return undefined;
+  return { kind, definition };
+}
+
+/** Limit of one text, in UTF-16 units. */
 export const SHOWN_TEXT = 2_000;
 
 type Members = Omit<ShownStep, 'n' | 'at' | 'kind' | 'part'>;

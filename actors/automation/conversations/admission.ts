@@ -16,12 +16,12 @@ import type { StoredEvent } from '../../store/event.ts';
 import { stepsOf } from '../../store/run.ts';
 import type { Store } from '../../store/store.ts';
 import { askedInVain, givenUp } from '../works/attempts.ts';
-import type { AnswerTime } from './answer-time.ts';
 import { passGate } from './command-gate.ts';
 import { parametersOf } from './conversation-job.ts';
 import { type Asked, faultOf } from './handler-attempts.ts';
 import { said, type Taken } from './replies.ts';
 import type { Routing } from './routing.ts';
+import type { AnswerTime } from './run-deadline.ts';
 
 /** A trigger that leads nowhere takes no event. */
 const NOBODY = agentTarget('');

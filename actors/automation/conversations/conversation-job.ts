@@ -1,13 +1,66 @@
 // What an agent is asked about an event of a conversation: the words of the person or of the event, the parameters of a command,
 // the history, and where all of it comes from.
 
+import { KEPT_CHARACTERS, KEPT_MESSAGES } from '../../../config/resources/agents/kept-history.ts';
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../../machines/command-parameters.ts';
 import type { Match } from '../../../machines/matching.ts';
-import type { Job } from '../../agents/handlers/handler.ts';
+import type { AgentReply, HistoryMessage, Job } from '../../agents/handlers/handler.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { StoredEvent } from '../../store/event.ts';
+
+const CUT = ' […]';
+/** Summary of an event without text. */
+const MAX_WORDLESS = 500;
+
+/** Returns the messages in a snapshot, or an empty list for older formats. Bounded: each turn reads and writes all. */
+export function historyOf(snapshot: string | undefined): readonly HistoryMessage[] {
+  if (snapshot === undefined) return [];
+  try {
+    const { history } = JSON.parse(snapshot) as { history?: unknown };
+    return Array.isArray(history) ? history.filter(isMessage) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Returns the history after an answered event; undefined keeps the history, because an unanswered event is no conversation. */
+export function snapshotAfter(
+  inbound: InboundEvent,
+  { history, input }: Job,
+  { text }: AgentReply,
+): string | undefined {
+  if (text === '') return undefined;
+  return remembered(history, inbound.text ?? input.slice(0, MAX_WORDLESS), text);
+}
+
+/** Returns the next snapshot with the newest messages that fit. */
+function remembered(history: readonly HistoryMessage[], input: string, answer: string): string {
+  const all: HistoryMessage[] = [
+    ...history,
+    { role: 'user', text: shortened(input) },
+    { role: 'assistant', text: shortened(answer) },
+  ];
+  let room = KEPT_CHARACTERS;
+  let from = all.length;
+  while (from > 0 && all.length - from < KEPT_MESSAGES) {
+    room -= all[from - 1]?.text.length ?? 0;
+    if (room < 0) break;
+    from -= 1;
+  }
+  return JSON.stringify({ history: all.slice(from) });
+}
+
+function shortened(text: string): string {
+  const most = KEPT_CHARACTERS / 4;
+  return text.length <= most ? text : text.slice(0, most - CUT.length) + CUT;
+}
+
+function isMessage(value: unknown): value is HistoryMessage {
+  const { role, text } = (value ?? {}) as { role?: unknown; text?: unknown };
+  return (role === 'user' || role === 'assistant') && typeof text === 'string';
+}
 
 /** With which the keys of conversations begin. */
 export const CONVERSATION = 'conversation/';

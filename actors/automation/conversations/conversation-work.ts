@@ -25,7 +25,6 @@ import type { Store } from '../../store/store.ts';
 import { EventTriggers } from '../triggers/event-triggers.ts';
 import { askedInVain, tooLate } from '../works/attempts.ts';
 import { Admission } from './admission.ts';
-import { type AnswerTime, answerTime } from './answer-time.ts';
 import { BuiltInAnswers } from './built-in-answers.ts';
 import { CONVERSATION } from './conversation-job.ts';
 import { type DecidedInChatOptions, decidedInChat } from './decided-in-chat.ts';
@@ -33,6 +32,7 @@ import { HandlerAttempts } from './handler-attempts.ts';
 import { endLate, OVERDUE, overdueEvent } from './overdue.ts';
 import { noticeRows, said, type Taken } from './replies.ts';
 import type { Routing } from './routing.ts';
+import { type AnswerTime, answerTime } from './run-deadline.ts';
 import { welcomeOf } from './welcome.ts';
 
 /** What it needs of the store. */

@@ -6,29 +6,84 @@
 import { type Target, targetText } from '../../../config/resources/triggers/target.ts';
 import type { Match } from '../../../machines/matching.ts';
 import type { ApprovalPlaces } from '../../agents/approvals/approvals.ts';
+import { channelPlace } from '../../agents/approvals/channel-place.ts';
 import type { RunApprovals } from '../../agents/approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../../agents/handlers/handler.ts';
+import type { Sayings } from '../../agents/handlers/handler-context.ts';
 import { isParked } from '../../agents/handlers/parked.ts';
 import type { LiveAttempt } from '../../agents/runs/run-feed.ts';
 import { DeadlineError } from '../../base/errors/errors.ts';
 import type { Assignment, Outcome } from '../../events/inbox/work.ts';
 import type { WorkPlaces } from '../../events/inbox/work-places.ts';
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
+import { outboxRows } from '../../events/outbox/outbox-rows.ts';
+import { TypingIndicators } from '../../events/outbox/typing-indicators.ts';
+import { accountOf } from '../../platforms/adapter.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import type { Store } from '../../store/store.ts';
 import { TOO_SOON_MS, withoutPlace } from '../works/attempts.ts';
-import type { AnswerTime } from './answer-time.ts';
 import { endedRow } from './command-gate.ts';
-import { jobOf } from './conversation-job.ts';
+import { historyOf, jobOf, snapshotAfter } from './conversation-job.ts';
 import { Draft } from './draft.ts';
-import { historyOf, snapshotAfter } from './history.ts';
 import { answerRows, mayHaveDraft, type Taken } from './replies.ts';
 import type { Routing } from './routing.ts';
 import { parkedOutcome, RunContext, type RunLimits } from './run-context.ts';
-import { RunDeadline } from './run-deadline.ts';
-import { Saying } from './saying.ts';
-import { ShownWhileAnswering } from './shown-while-answering.ts';
-import { attemptLimit } from './time-limit.ts';
+import { type AnswerTime, attemptLimit, RunDeadline } from './run-deadline.ts';
+
+/** Sends messages besides the answer: to the event's place, or to a channel. */
+export class Saying implements Sayings {
+  readonly #taken: Taken;
+  readonly #places: ApprovalPlaces;
+
+  constructor(taken: Taken, places: ApprovalPlaces) {
+    this.#taken = taken;
+    this.#places = places;
+  }
+
+  get isHeard(): boolean {
+    return this.#here() !== undefined;
+  }
+
+  async rows(text: string, step: string, channel?: string): Promise<readonly NewEvent[]> {
+    const { trigger, event, inbound } = this.#taken;
+    const at = channel === undefined ? this.#here() : await channelPlace(this.#taken, channel, this.#places);
+    if (at?.adapter.outbound === undefined || text.trim() === '') return [];
+    const expiresAt = channel === undefined ? inbound.answerBy : undefined;
+    const message = {
+      ...{ text, target: at.target, mentions: trigger.mentions, expiresAt },
+      ...({ status: 'success', action: { do: 'post' } } as const),
+    };
+    const origin = { eventId: event.id, trace: event.trace, about: `said/${step}` };
+    return outboxRows(at.adapter.outbound, accountOf(at.adapter, at.trigger), at.trigger, message, origin);
+  }
+
+  #here() {
+    const { adapter, trigger, inbound } = this.#taken;
+    const target = adapter.outbound?.target(trigger, inbound);
+    return target && { adapter, trigger, target };
+  }
+}
+
+/** Interval of typing indicators if the platform declares none. */
+const TYPING_LASTS_MS = 5_000;
+
+/** Marks the event as seen and shows a typing indicator, best effort. */
+export class ShownWhileAnswering {
+  readonly #indicators = new TypingIndicators();
+
+  /** Shows a typing indicator until the returned function is called. Returns undefined if the platform has none. */
+  begin({ adapter: { outbound }, trigger, event, inbound }: Taken): (() => void) | undefined {
+    if (outbound?.typing === undefined && outbound?.seen === undefined) return undefined;
+    const address = outbound.sendsTo(trigger);
+    if (event.attempt === 1 && event.woken === undefined)
+      this.#indicators.once(address, async (signal) => outbound.seen?.(trigger, inbound, signal));
+    const target = outbound.typing === undefined ? undefined : outbound.target(trigger, inbound);
+    if (target === undefined) return undefined;
+    const show = async (signal: AbortSignal) => outbound.typing?.(trigger, target, signal);
+    const { typingLastsMs = TYPING_LASTS_MS, typingAfterMs } = outbound;
+    return this.#indicators.begin(address, typingLastsMs, show, typingAfterMs);
+  }
+}
 
 export interface HandlerAttemptsOptions {
   readonly routing: Pick<Routing, 'services' | 'longestTimeoutMs' | 'feed' | 'attemptSecondsOf'> &

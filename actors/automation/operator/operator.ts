@@ -22,7 +22,7 @@ import type {
 } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { Answering } from '../conversations/handlers.ts';
-import { timeLimit } from '../conversations/time-limit.ts';
+import { timeLimit } from '../conversations/run-deadline.ts';
 import type { TargetRegistry } from '../target-registry.ts';
 import type { Pauses } from '../triggers/pauses.ts';
 import type { TriggerCounters, TriggerCounts } from '../triggers/trigger-counters.ts';

@@ -37,13 +37,9 @@ export function sourceHost(
   observer: ConnectionObserver,
   account: () => ConnectedAccount,
 ): SourceHost {
+  const { accept, settled, discard, cancel } = deliveries;
   return {
-    store,
-    log,
-    accept: (event) => deliveries.accept(event),
-    settled: (trigger, id, timeoutMs, givenUp) => deliveries.settled(trigger, id, timeoutMs, givenUp),
-    discard: (id, note) => deliveries.discard(id, note),
-    cancel: (id, note) => deliveries.cancel(id, note),
+    ...{ store, log, accept, settled, discard, cancel },
     undeliver: (platform, account, messages) =>
       deliveries.undeliver(destinationKey({ platform, account }, ''), messages),
     onProofRefused: (trigger, refused) => counters.countRefused(trigger, refused),

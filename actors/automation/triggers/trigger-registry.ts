@@ -17,7 +17,7 @@ import { childOf, persistentPolicy, supervisorInput } from '../../base/supervisi
 import type { OpenTrigger } from '../../platforms/adapter.ts';
 import type { WatchedConnection } from '../../platforms/connections/connection-registry.ts';
 import type { ConnectionStatus } from '../../platforms/connections/shared-connection.ts';
-import { timeLimit } from '../conversations/time-limit.ts';
+import { timeLimit } from '../conversations/run-deadline.ts';
 import type { ConnectionObserver } from './source-host.ts';
 
 export const TRIGGERS = 'triggers';
@@ -41,7 +41,7 @@ export interface TriggerLife {
   /** `off` for one that is switched off. */
   readonly state: 'off' | 'opening' | 'open' | 'paused' | 'closing' | 'failed' | 'ended';
   readonly lastError: string | undefined;
-  /** Epoch ms. */
+  /** Epoch milliseconds. */
   readonly retryAt: number | undefined;
   /** Of its connection; undefined for one that uses none. */
   readonly connection: ConnectionStatus | undefined;

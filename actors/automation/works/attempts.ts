@@ -6,7 +6,7 @@ import { CRASH_LIMIT } from '../../../machines/crashes.ts';
 import type { Outcome } from '../../events/inbox/work.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { StoredEvent } from '../../store/event.ts';
-import type { AnswerTime } from '../conversations/answer-time.ts';
+import type { AnswerTime } from '../conversations/run-deadline.ts';
 
 /** Where a platform or an agent that takes no more does not say for how long. */
 export const TOO_SOON_MS = 60_000;

@@ -1,6 +1,6 @@
 // A doubly linked list in order of insertion, from which each member can be removed at any time. The links are in the
 // members themselves: nothing is allocated, and nothing is left behind that would keep a removed member alive, as the
-// old tables of a Set do (see actors/mcp/servers/calls/call-table.ts).
+// old tables of a Set do (see actors/mcp/servers/calls/in-flight.ts).
 //
 // LL1  a member is in at most one list at a time.
 

@@ -1,7 +1,7 @@
 // A text that one message has to hold, cut so that one sees it: for platforms where the parts of an answer would not stand
 // together. What was cut is said before it, since a block of code or a folded section that stays open would take in what follows.
 
-import { fittingEnd, sizeOf, type TextUnit } from './text-size.ts';
+import { fittingEnd, sizeOf, type TextUnit } from './split-text.ts';
 
 export interface CutOptions {
   readonly limit: number;

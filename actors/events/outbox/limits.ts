@@ -1,7 +1,7 @@
 // The limits within which messages leave, as an operator is shown them: those of the platform that the adapter keeps to, and what
 // may not leave just now.
 
-import type { TextUnit } from './text-size.ts';
+import type { TextUnit } from './split-text.ts';
 
 export interface RateLimit {
   /** Whom it is about: `account`, or a kind of destination, `group`. */

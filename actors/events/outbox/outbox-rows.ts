@@ -8,11 +8,11 @@
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { NewEvent } from '../../store/event.ts';
-import { boundedParts } from './bounded-parts.ts';
 import type { ConnectedAccount } from './connected-account.ts';
 import { messageWithoutMentions } from './mentions.ts';
 import type { Outbound } from './outbound.ts';
 import type { OutboundMessage } from './outbound-message.ts';
+import { boundedParts } from './split-text.ts';
 
 /** In the `meta` of a row: what is neutral. Its body is what the adapter has rendered. */
 export interface RowMeta {

@@ -1,4 +1,5 @@
-// Cuts a text that is longer than one message of a platform into several.
+// Measures texts in platform units, and splits texts that exceed one message. The number of messages is bounded: thousands would
+// fill a chat for an hour and exceed the account's daily limit. The last line names the omitted length.
 //
 // ST1  no part is larger than the limit, in the unit in which the platform counts; the first leaves room for a mark.
 // ST2  each part closes the block of code that it leaves open, and the next opens it again with the same first line.
@@ -7,7 +8,123 @@
 // ST5  what fits into one part is given as it is.
 
 import { type CodeFence, fenceAfter } from './code-fence.ts';
-import { fittingEnd, sizeOf, type TextUnit } from './text-size.ts';
+import { UnrenderableError } from './delivery-error.ts';
+import type { OutboundMessage } from './outbound-message.ts';
+
+/**
+ * UTF-16 code units; bytes of UTF-8; bytes of a JSON string, in which line ends and quotation
+ * marks take two bytes and control characters up to six; or UTF-16 code units with `&`, `<` and `>` as entities.
+ */
+export type TextUnit = 'utf16' | 'utf8' | 'json' | 'entities';
+
+/** Returns the text size in the platform's unit. */
+export function sizeOf(text: string, unit: TextUnit): number {
+  if (unit === 'utf16') return text.length;
+  if (unit === 'json') return Buffer.byteLength(JSON.stringify(text)) - 2;
+  return unit === 'utf8' ? Buffer.byteLength(text) : text.length + entitiesMore(text);
+}
+
+function entitiesMore(text: string): number {
+  if (!/[&<>]/.test(text)) return 0;
+  let more = 0;
+  for (let at = 0; at < text.length; at += 1) more += unitsAt(text, at) - 1;
+  return more;
+}
+
+/** Lengths of `&amp;`, `&lt;` and `&gt;`. */
+function unitsAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  if (code === 0x26) return 5;
+  return code === 0x3c || code === 0x3e ? 4 : 1;
+}
+
+/** Returns the end of the longest prefix of `text.slice(from, to)` within `room`; surrogate pairs stay whole. */
+export function fittingEnd(text: string, from: number, to: number, room: number, unit: TextUnit): number {
+  if (unit === 'utf16') return wholeBefore(text, from, Math.min(to, from + room));
+  if (unit === 'entities') return wholeBefore(text, from, entitiesEnd(text, from, to, room));
+  let end = from;
+  for (let left = room; end < to; ) {
+    const point = text.codePointAt(end) ?? 0;
+    left -= unit === 'json' ? jsonBytes(point) : utf8Bytes(point);
+    if (left < 0) break;
+    end += point < 0x10000 ? 1 : 2;
+  }
+  return Math.min(end, to);
+}
+
+const utf8Bytes = (point: number) => (point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4);
+
+/** Returns the size in JSON, where control characters without a short form and lone surrogates are `\uXXXX`. */
+function jsonBytes(point: number): number {
+  if (point === 0x22 || point === 0x5c) return 2;
+  if (point < 0x20) return (point >= 0x08 && point <= 0x0a) || point === 0x0c || point === 0x0d ? 2 : 6;
+  return point >= 0xd800 && point <= 0xdfff ? 6 : utf8Bytes(point);
+}
+
+function entitiesEnd(text: string, from: number, to: number, room: number): number {
+  let end = from;
+  for (let left = room; end < to; end += 1) {
+    left -= unitsAt(text, end);
+    if (left < 0) break;
+  }
+  return end;
+}
+
+function wholeBefore(text: string, from: number, end: number): number {
+  const isCut = end > from && end < text.length && isHigh(text, end - 1) && isLow(text, end);
+  return isCut ? end - 1 : end;
+}
+
+const isHigh = (text: string, at: number) => (text.charCodeAt(at) & 0xfc00) === 0xd800;
+const isLow = (text: string, at: number) => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+
+/** Below the smallest daily limit of a platform (250 messages), and sendable before the reply deadline of all platforms. */
+export const MAX_PARTS = 100;
+/** Actions of a card that leave enough room for its text. */
+const MAX_PARTS_OF_CARD = MAX_PARTS / 2;
+/** Shortest prefix that is kept, in characters. */
+const LEAST_KEPT = 64;
+const CARD_LEFT_OUT = 'What belongs to this answer is too long to be shown here, and was left out.';
+
+/** Renders the message, or the longest prefix within the limit. Throws UnrenderableError. */
+export function boundedParts<Rendered>(
+  message: OutboundMessage,
+  render: (message: OutboundMessage) => readonly Rendered[],
+): readonly Rendered[] {
+  const whole = render(message);
+  if (whole.length <= MAX_PARTS) return whole;
+  const { text } = message;
+  const { card, note } = fittingCard(message, render);
+  for (let room = text.length; ; ) {
+    const parts = render({ ...message, card, text: joined(beginningOf(text, room), note) });
+    if (parts.length <= MAX_PARTS) return parts;
+    room = Math.floor(room * Math.min(0.95, (MAX_PARTS - 1) / parts.length));
+    if (room < LEAST_KEPT) break;
+  }
+  throw new UnrenderableError(`it would be ${whole.length} messages; at most ${MAX_PARTS} are sent`);
+}
+
+/** Replaces a card that would take most of the room by a note. */
+function fittingCard(
+  message: OutboundMessage,
+  render: (message: OutboundMessage) => readonly unknown[],
+): { readonly card: OutboundMessage['card']; readonly note: string } {
+  const { card } = message;
+  const fits = card === undefined || render({ ...message, text: '' }).length <= MAX_PARTS_OF_CARD;
+  return fits ? { card, note: '' } : { card: undefined, note: CARD_LEFT_OUT };
+}
+
+/** Appends a line with the number of missing characters and closes an open code block before it. */
+function beginningOf(text: string, room: number): string {
+  if (room >= text.length) return text;
+  const [kept = ''] = splitText(text.slice(0, 2 * room), { limit: room, unit: 'utf16' });
+  return joined(kept, leftOut(text.length - kept.length));
+}
+
+const leftOut = (count: number) =>
+  `This answer is too long to be sent here: about ${count.toLocaleString('en')} characters at its end were left out.`;
+
+const joined = (...texts: readonly string[]) => texts.filter((text) => text !== '').join('\n\n');
 
 export interface SplitOptions {
   /** Of one part. */

@@ -13,8 +13,7 @@ import { deliveryErrorOf } from './errors.ts';
 import { readBotEvent } from './event.ts';
 import { BotInbox } from './inbox.ts';
 import { menuOf } from './menu.ts';
-import { botOutbound } from './outbound.ts';
-import { botPacing } from './pacing.ts';
+import { botOutbound, botPacing } from './outbound.ts';
 import { type BotSubscriber, botMessengerPath, SECRET } from './path.ts';
 
 /** Whatever a gateway that runs has shown: it shows that again only when it begins, or its files change. */

@@ -1,7 +1,7 @@
 // What the platform says no with, and what it means: `{"ok":false,"error_code":429,"description":"…","parameters":{…}}`. Its
 // codes are those of HTTP; the description alone says more, and stands in notes and logs.
 
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
 import type { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { type PlatformErrors, platformFault, sendingFault } from '../../events/outbox/platform-errors.ts';
 import { ConnectionError } from '../connections/connector.ts';

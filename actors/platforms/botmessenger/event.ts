@@ -5,19 +5,55 @@
 // BE3  a group that has become a supergroup goes on under the id it had at first: that of its conversation does not change.
 // BE4  a decision about an approval stands beside its conversation, which may wait for just that; a mark that decides nothing is no event.
 
-import { commandWordOf } from '../../../machines/command-word.ts';
+import { commandWordOf } from '../../../machines/matching.ts';
 import { controlKey } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { onlyDecides, pressedDecision, reactedDecision } from '../chats/chat-decisions.ts';
-import { knownContext } from '../payloads/known-context.ts';
-import { newTrace } from '../payloads/new-trace.ts';
-import { storedPayload } from '../payloads/stored-payload.ts';
+import { knownContext, newTrace, storedPayload } from '../payloads/payload-member.ts';
 import type { BotIdentity } from './api.ts';
-import { commandFormOf } from './command-form.ts';
 import { type BotMessage, botMessageOf, updateIdOf } from './update.ts';
+
+/**
+ * Command forms: `/deploy x`, `/deploy@the_bot x`, `deploy x`, each also after `@the_bot`. In groups with several bots
+ * `/deploy@another_bot` addresses another bot.
+ */
+export type CommandForm =
+  | { readonly kind: 'command'; readonly name: string; readonly rest: string }
+  /** Plain text, whose first word can still be a command. */
+  | { readonly kind: 'words'; readonly text: string }
+  | { readonly kind: 'for another bot' };
+
+const COMMAND = /^\s*\/([A-Za-z0-9_]{1,64})(?:@([A-Za-z0-9_]{1,64}))?(?![\w@/])\s*([\s\S]*)$/;
+const MENTION = /^\s*@([A-Za-z0-9_]{1,64})(?!\w)[\s,:]*([\s\S]*)$/;
+
+/** Returns true if the form depends on the name of the bot. */
+export function namesABot(text: string): boolean {
+  const [, name] = COMMAND.exec(text)?.slice(1) ?? [];
+  return name !== undefined || MENTION.test(text);
+}
+
+/** `username` is the name of the bot without `@`. */
+export function commandFormOf(text: string, username: string | undefined): CommandForm {
+  const words = withoutMention(text, username);
+  const [found, name = '', bot, rest = ''] = COMMAND.exec(words) ?? [];
+  if (found === undefined) return { kind: 'words', text: words };
+  if (bot !== undefined && !isSame(bot, username)) return { kind: 'for another bot' };
+  return { kind: 'command', name, rest };
+}
+
+/** Removes a leading mention of the bot, unless the text has nothing else. */
+function withoutMention(text: string, username: string | undefined): string {
+  const [found, name = '', rest = ''] = MENTION.exec(text) ?? [];
+  return found !== undefined && isSame(name, username) && rest !== '' ? rest : text;
+}
+
+/** User names are case-insensitive on the platform. */
+function isSame(name: string, username: string | undefined): boolean {
+  return username !== undefined && name.toLowerCase() === username.toLowerCase();
+}
 
 interface BotMeta {
   /** Those that use the bot. */
@@ -110,7 +146,8 @@ export function decisionOf({
 }: BotMessage): DecisionInbound | undefined {
   if (isByBot) return undefined;
   if (kind === 'callback_query') return pressedDecision(text);
-  return messageId === undefined ? undefined : reactedDecision(marks, messageId);
+  if (messageId === undefined || marks.length === 0) return undefined;
+  return reactedDecision(marks, messageId);
 }
 
 function isForAnotherBot({ kind, text }: BotMessage, username: string | undefined): boolean {

@@ -15,13 +15,30 @@ import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
 import type { OutboundTarget } from '../../events/outbox/outbound-message.ts';
-import type { Pacing } from '../../events/outbox/pacing.ts';
+import { Pacing, type PlaceLimit } from '../../events/outbox/pacing.ts';
 import { memberOf } from '../payloads/payload-member.ts';
 import type { BotApi } from './api.ts';
 import { BotRefusal, deliveryErrorOf } from './errors.ts';
 import { type BotCall, botCalls, botLimits } from './message.ts';
-import { editsEveryMs, kindsOfChats, limitOf } from './pacing.ts';
 import { botMessageOf, type Migration, queryIdOf } from './update.ts';
+
+const PERSON: PlaceLimit = { everyMs: 1_000, burst: 5 };
+const GROUP: PlaceLimit = { ...PERSON, window: { most: 20, ms: 60_000 } };
+
+export const botPacing = (now?: () => number): Pacing =>
+  new Pacing({ accountEveryMs: 40, accountBurst: 3, place: PERSON, ...(now && { now }) });
+
+/** Description of the limit for operators. */
+export const kindsOfChats = { person: PERSON, group: GROUP };
+
+/** An edit counts as a message, so edits leave a third of the rate of a chat to other messages. */
+export function editsEveryMs(chat: string): number {
+  const { everyMs, window } = limitOf(chat);
+  return 1.5 * Math.max(everyMs, window === undefined ? 0 : window.ms / window.most);
+}
+
+/** Group ids are negative. */
+export const limitOf = (chat: string): PlaceLimit => (chat.startsWith('-') ? GROUP : PERSON);
 
 /** In plain text there is no code. */
 const MENTION = /(?<!\w)@(?=\w{3})/g;

@@ -9,7 +9,7 @@ import type { WebhookReply } from '../webhooks/webhook.ts';
 import { malformed, takenReply } from '../webhooks/webhook-replies.ts';
 import type { PathUse, WebhookSubscriber } from '../webhooks/webhook-table.ts';
 import type { BotAccount } from './account.ts';
-import { namesABot } from './command-form.ts';
+import { namesABot } from './event.ts';
 import type { BotInbox } from './inbox.ts';
 import { botMessageOf } from './update.ts';
 

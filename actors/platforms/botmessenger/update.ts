@@ -2,7 +2,7 @@
 // on a message, or that the bot was brought into a chat. Everything else (edits, members, channels' posts, inline queries, kinds nobody knows yet) is
 // none of these.
 
-import { memberOf, textMember } from '../payloads/payload-member.ts';
+import { memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
 
 export type UpdateKind = 'message' | 'callback_query' | 'message_reaction' | 'my_chat_member';
 
@@ -46,8 +46,10 @@ export function updateIdOf(update: unknown): number | undefined {
   return Number.isSafeInteger(id) ? (id as number) : undefined;
 }
 
-/** Undefined for what is nothing for a trigger. */
-export function botMessageOf(update: unknown): BotMessage | undefined {
+/** Returns the message of an update; undefined for updates that no trigger takes. */
+export const botMessageOf = readOnce(readMessage);
+
+function readMessage(update: unknown): BotMessage | undefined {
   const change = memberOf(update, 'my_chat_member');
   if (change !== undefined)
     return isArrival(change) ? messageIn('my_chat_member', change, change, '') : undefined;

@@ -1,7 +1,7 @@
 // What the codes of the business messenger's cloud API mean, and whether another attempt may mend it. The codes decide: the
 // same one comes under several statuses (the vendor's pages on error codes and on throughput).
 
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
 import type { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { type PlatformErrors, platformFault } from '../../events/outbox/platform-errors.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';

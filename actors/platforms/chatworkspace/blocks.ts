@@ -3,8 +3,7 @@
 
 import { lineBesideButton, lineOfAction } from '../../events/outbox/action-lines.ts';
 import type { Card, CardAction, CardField } from '../../events/outbox/outbound-message.ts';
-import { splitText } from '../../events/outbox/split-text.ts';
-import { sizeOf } from '../../events/outbox/text-size.ts';
+import { sizeOf, splitText } from '../../events/outbox/split-text.ts';
 import { ownBlock } from './choice.ts';
 import { cut, markup } from './markup.ts';
 

@@ -5,17 +5,14 @@
 // CE3  nothing is kept that lets somebody write in our name: the addresses for answers, and the tokens of the payload.
 // CE4  a decision about an approval stands beside its conversation, which may wait for just that.
 
-import { commandWordOf } from '../../../machines/command-word.ts';
+import { commandWordOf } from '../../../machines/matching.ts';
 import { controlKey } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { onlyDecides, pressedDecision, reactedDecision } from '../chats/chat-decisions.ts';
-import { knownContext } from '../payloads/known-context.ts';
-import { newTrace } from '../payloads/new-trace.ts';
-import { memberOf } from '../payloads/payload-member.ts';
-import { storedPayload } from '../payloads/stored-payload.ts';
+import { knownContext, memberOf, newTrace, storedPayload } from '../payloads/payload-member.ts';
 import { type PayloadKind, type Said, saidIn, teamsOf } from './payload.ts';
 import { decoded, mentions, writtenText } from './text.ts';
 

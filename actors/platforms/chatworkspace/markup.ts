@@ -1,7 +1,7 @@
 // What an agent wrote, as the platform wants it: `&`, `<` and `>` are entities, so that nothing in it is a mention, a channel or a link
 // under another name, unless that is allowed.
 
-import { fittingEnd } from '../../events/outbox/text-size.ts';
+import { fittingEnd } from '../../events/outbox/split-text.ts';
 
 /** As the platform writes people, channels, groups and addresses. */
 const SEQUENCE =

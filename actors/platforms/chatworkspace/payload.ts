@@ -2,7 +2,7 @@
 // pressed button or a choice, a mark on a message; and that our bot was brought into a channel. Everything else is none of these.
 
 import { createHash } from 'node:crypto';
-import { memberOf, textMember } from '../payloads/payload-member.ts';
+import { memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
 import { type Chosen, choiceIn, pressedIn } from './choice.ts';
 
 const payloadKinds = ['events_api', 'slash_commands', 'interactive'] as const;
@@ -91,10 +91,18 @@ const SPOKEN_SUBTYPES: ReadonlySet<string | undefined> = new Set([
   'bot_message',
 ]);
 
-/** Undefined for what is nothing for an agent. */
+const readers: Readonly<Record<PayloadKind, (payload: unknown) => Said | undefined>> = {
+  slash_commands: readOnce(commandIn),
+  interactive: readOnce(interactionIn),
+  events_api: readOnce(eventIn),
+};
+
+/** Returns the content of a payload; undefined for payloads that no agent takes. */
 export function saidIn(kind: PayloadKind, payload: unknown): Said | undefined {
-  if (kind === 'slash_commands') return commandIn(payload);
-  if (kind === 'interactive') return interactionIn(payload);
+  return readers[kind](payload);
+}
+
+function eventIn(payload: unknown): Said | undefined {
   const event = memberOf(payload, 'event');
   const type = textMember(event, 'type');
   if (type === 'app_mention' || type === 'message') return messageIn(event, type === 'app_mention');

@@ -1,7 +1,7 @@
 // What the codes of the community chat's API mean, and whether another attempt may mend it. A refusal of a form says in a tree of
 // errors which member is wrong; the first of them stands in the note.
 
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
 import type { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { type PlatformErrors, platformFault } from '../../events/outbox/platform-errors.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';

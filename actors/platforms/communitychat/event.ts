@@ -10,9 +10,7 @@ import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { onlyDecides } from '../chats/chat-decisions.ts';
-import { knownContext } from '../payloads/known-context.ts';
-import { textMember } from '../payloads/payload-member.ts';
-import { storedPayload } from '../payloads/stored-payload.ts';
+import { knownContext, readOnce, storedPayload, textMember } from '../payloads/payload-member.ts';
 import { channelAliasesOf, channelOf, decisionOf, interactionOf, senderOf } from './interaction.ts';
 import { TOKEN_LASTS_MS } from './interaction-tokens.ts';
 
@@ -80,7 +78,9 @@ export function readInteractionEvent(stored: StoredEvent): InboundEvent {
 /** What an interaction says, whoever takes it. */
 export type Said = Omit<InboundEvent, 'platform' | 'account' | 'triggers'>;
 
-export function saidIn(payload: unknown): Said {
+export const saidIn = readOnce(readSaid);
+
+function readSaid(payload: unknown): Said {
   const { id, kind, text, names, rest, values, customId, isKnown } = interactionOf(payload);
   const channel = channelOf(payload);
   const sender = senderOf(payload);

@@ -5,7 +5,7 @@
 // CCB1  nothing waits here: who may not go is told when to come again (DeliveryError, too soon).
 // CCB2  what is under way counts as not counted yet: a bucket is never asked for more than it has said.
 
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
 import { rateLimitOf } from '../../../libs/rest/rate-limit.ts';
 import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';

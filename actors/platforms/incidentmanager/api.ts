@@ -7,8 +7,12 @@
 //       that nothing is left.
 
 import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
-import { type ApiRequest, HttpApi, type HttpApiOptions } from '../../../libs/rest/http-api.ts';
+import {
+  type ApiAnswer,
+  type ApiRequest,
+  HttpApi,
+  type HttpApiOptions,
+} from '../../../libs/rest/http-api.ts';
 import { Pace } from '../../../libs/rest/pace.ts';
 import { usedUpMs } from '../../../libs/rest/rate-limit.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';

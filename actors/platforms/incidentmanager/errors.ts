@@ -1,7 +1,7 @@
 // What the codes of the incident manager's REST API mean, and whether another attempt may mend it (the vendor's page on errors).
 // Its events API has no codes: there the status decides.
 
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
 import { usedUpMs } from '../../../libs/rest/rate-limit.ts';
 import type { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { type PlatformErrors, platformFault } from '../../events/outbox/platform-errors.ts';

@@ -4,8 +4,7 @@ import { ANY_INCIDENT } from '../../../config/resources/fields/incident-events.t
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
-import { knownContext } from '../payloads/known-context.ts';
-import { storedPayload } from '../payloads/stored-payload.ts';
+import { knownContext, storedPayload } from '../payloads/payload-member.ts';
 import { agentContext, type EventSaid, eventSaid, incidentContext, incidentIn, wordsOf } from './facts.ts';
 
 interface IncidentMeta {

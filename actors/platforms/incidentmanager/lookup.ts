@@ -8,8 +8,7 @@ import type { IncidentManagerTrigger } from '../../../config/resources/triggers/
 import { path } from '../../../libs/rest/path.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import { knownContext } from '../payloads/known-context.ts';
-import { memberOf, textMember } from '../payloads/payload-member.ts';
+import { knownContext, memberOf, textMember } from '../payloads/payload-member.ts';
 import type { IncidentManagerApi } from './api.ts';
 import { contextText } from './event.ts';
 import { ANNOTATED, incidentContext, noteOf } from './facts.ts';

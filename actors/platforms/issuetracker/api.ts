@@ -4,8 +4,7 @@
 //
 // Every request has a deadline; none waits here for its turn.
 
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
-import type { ApiRequest, HttpApi } from '../../../libs/rest/http-api.ts';
+import type { ApiAnswer, ApiRequest, HttpApi } from '../../../libs/rest/http-api.ts';
 import { path } from '../../../libs/rest/path.ts';
 import { sendingFault } from '../../events/outbox/platform-errors.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';

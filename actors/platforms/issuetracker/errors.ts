@@ -1,7 +1,7 @@
 // What the tracker means by a refusal, and whether another attempt may mend it. It has no codes of its own: its statuses decide, but for
 // what it says of its limits in a header (the vendor's page on rate limiting).
 
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
 import type { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { type PlatformErrors, platformFault } from '../../events/outbox/platform-errors.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';

@@ -7,7 +7,7 @@ import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { jsonObjectIn } from '../payloads/json-object.ts';
 import { isLargeJson, membersAt, type Spans, spansOf, textOfJson } from '../payloads/large-json.ts';
-import { storedPayload } from '../payloads/stored-payload.ts';
+import { storedPayload } from '../payloads/payload-member.ts';
 import { type TrackerFacts, trackerFacts, trackerOf, trackerPaths } from './facts.ts';
 
 interface TrackerMeta {

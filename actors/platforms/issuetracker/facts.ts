@@ -6,8 +6,7 @@
 // TF2  the key of an issue becomes a part of addresses and of names of conversations, so that what does not read like one is none.
 
 import { type TrackerEvent, trackerEventOf } from '../../../config/resources/fields/tracker-events.ts';
-import { knownContext } from '../payloads/known-context.ts';
-import { memberOf, textMember } from '../payloads/payload-member.ts';
+import { knownContext, memberOf, textMember } from '../payloads/payload-member.ts';
 import { changesIn } from './changes.ts';
 import { textOfDocument } from './document-text.ts';
 

@@ -7,13 +7,13 @@
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
-import { MAX_PARTS } from '../../events/outbox/bounded-parts.ts';
 import { withCardText } from '../../events/outbox/card-text.ts';
 import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
 import { DeliveryError, UnrenderableError } from '../../events/outbox/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
 import type { OutboundMessage, OutboundTarget } from '../../events/outbox/outbound-message.ts';
 import { Pacing } from '../../events/outbox/pacing.ts';
+import { MAX_PARTS } from '../../events/outbox/split-text.ts';
 import type { TrackerAccess } from './access.ts';
 import { commentDocuments, MAX_COMMENT } from './document/comment-documents.ts';
 import type { TrackerDocument } from './document/nodes.ts';

@@ -1,7 +1,6 @@
 // A question to the tracker that changes nothing there: it has a deadline, and what became of it says what is not known now.
 
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
-import type { ApiRequest } from '../../../libs/rest/http-api.ts';
+import type { ApiAnswer, ApiRequest } from '../../../libs/rest/http-api.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { type PlatformRefusal, platformFault, sendingFault } from '../../events/outbox/platform-errors.ts';
 import { wordsIn } from './errors.ts';

@@ -2,7 +2,7 @@
 // Nothing of the answer's text and no header goes into the message, only the host and the status: what a server writes may
 // repeat what it was sent, the token included.
 
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
 import { limitOf } from '../../../libs/rest/rate-limit.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 

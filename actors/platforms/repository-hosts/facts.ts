@@ -1,7 +1,7 @@
 // What an event of a repository host says, whichever host it is: the words in which filters, conversations, answers and agents
 // know it. Each host reads its own payloads (`repohost/facts.ts` and its siblings); nothing else here looks into one.
 
-import { knownContext } from '../payloads/known-context.ts';
+import { knownContext } from '../payloads/payload-member.ts';
 
 /** An issue, or a request to merge. */
 export interface RepoItem {

@@ -4,7 +4,7 @@
 import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
-import { newTrace } from '../payloads/new-trace.ts';
+import { newTrace } from '../payloads/payload-member.ts';
 
 interface ScheduleMeta {
   readonly trigger: string;

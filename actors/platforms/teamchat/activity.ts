@@ -2,7 +2,7 @@
 // left alone, and what has another shape than it should is no activity, or lacks that member.
 
 import { jsonObjectIn } from '../payloads/json-object.ts';
-import { memberOf, textMember } from '../payloads/payload-member.ts';
+import { memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
 
 export interface Activity {
   readonly type: string;
@@ -28,24 +28,16 @@ export interface Activity {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Bodies of requests under way: whoever verifies one and whoever takes it look into the same. */
-const parsed = new WeakMap<Uint8Array, Readonly<Record<string, unknown>> | 'none'>();
-
-/** The body as JSON, of which nothing is known yet; undefined where it is no object. */
-export function payloadOf(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
-  let payload = parsed.get(body);
-  if (payload === undefined) {
-    payload = jsonObjectIn(body) ?? 'none';
-    parsed.set(body, payload);
-  }
-  return payload === 'none' ? undefined : payload;
-}
+/** Returns the body as a JSON object; undefined for other bodies. Verifier and receiver of a request share the result. */
+export const payloadOf = readOnce<Uint8Array, Readonly<Record<string, unknown>> | undefined>(jsonObjectIn);
 
 /** The product whose people and tenants the platform vouches for. Others hand on what a browser says of itself. */
 export const WITH_DIRECTORY = 'msteams';
 
-/** Undefined for what the platform could not have sent. */
-export function activityIn(payload: Readonly<Record<string, unknown>> | undefined): Activity | undefined {
+/** Returns the activity in a payload; undefined if the platform cannot have sent it. */
+export const activityIn = readOnce(readActivity);
+
+function readActivity(payload: Readonly<Record<string, unknown>> | undefined): Activity | undefined {
   const type = idAt(payload, 'type', MAX_NAME);
   const channelId = idAt(payload, 'channelId', MAX_NAME);
   const serviceUrl = textMember(payload, 'serviceUrl');

@@ -7,8 +7,7 @@
 // TCA3  token and password stand in no error: each is taken out of what comes back to the requests that carry it.
 
 import type { TeamChatConfig } from '../../../config/resources/platforms/teamchat.ts';
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
-import { type ApiRequest, HttpApi } from '../../../libs/rest/http-api.ts';
+import { type ApiAnswer, type ApiRequest, HttpApi } from '../../../libs/rest/http-api.ts';
 import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
 import { sendingFault } from '../../events/outbox/platform-errors.ts';
 import { type Refreshed, RefreshOnce } from '../connections/refresh-once.ts';

@@ -1,7 +1,7 @@
 // What the statuses of the team chat's connector mean, and whether another attempt may mend it; and those of the endpoint that gives
 // tokens. The body says more: `{"error":{"code":"…","message":"…"}}`, or `{"error":"…","error_description":"…"}`.
 
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
 import { DeliveryError, type DeliveryErrorChanges } from '../../events/outbox/delivery-error.ts';
 import { type PlatformErrors, platformFault } from '../../events/outbox/platform-errors.ts';
 import { textMember } from '../payloads/payload-member.ts';

@@ -6,7 +6,7 @@
 // TCE3  a decision about an approval stands beside its conversation, which may wait for just that. Only the people of a directory
 //       decide: whom another product names nobody vouches for.
 
-import { commandWordOf } from '../../../machines/command-word.ts';
+import { commandWordOf } from '../../../machines/matching.ts';
 import { controlKey } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
@@ -14,9 +14,7 @@ import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { onlyDecides, pressedDecision, reactedDecision } from '../chats/chat-decisions.ts';
-import { knownContext } from '../payloads/known-context.ts';
-import { memberOf, textMember } from '../payloads/payload-member.ts';
-import { storedPayload } from '../payloads/stored-payload.ts';
+import { knownContext, memberOf, storedPayload, textMember } from '../payloads/payload-member.ts';
 import {
   type Activity,
   activityIn,

@@ -8,7 +8,7 @@
 // TCO2  what the service refuses for now holds up that conversation; what the endpoint of tokens refuses, the whole app.
 
 import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { ApiAnswer } from '../../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
 import { path } from '../../../libs/rest/path.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { GrowingPauses } from '../../events/outbox/growing-pauses.ts';

@@ -1,4 +1,4 @@
-// How much of a conversation is kept between its turns (actors/automation/conversations/history.ts). Each turn reads and writes all of it,
+// How much of a conversation is kept between its turns (actors/automation/conversations/conversation-job.ts). Each turn reads and writes all of it,
 // so it is bounded; an agent can remember no more than that, whatever its file says.
 
 /** Messages. */

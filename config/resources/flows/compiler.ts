@@ -3,9 +3,14 @@
 import * as Type from 'typebox';
 import type { Variables } from '../../expressions/environment.ts';
 import { type Expression, isFault, readExpression } from '../../expressions/expression.ts';
-import { partReferences, readParts, readTemplate, type Template } from '../../expressions/template.ts';
+import {
+  partReferences,
+  readParts,
+  readTemplate,
+  type Template,
+  type ValueTemplate,
+} from '../../expressions/template.ts';
 import { refusingUrl, type UrlTemplate, urlTemplate } from '../../expressions/url-template.ts';
-import type { ValueTemplate } from '../../expressions/value-template.ts';
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';

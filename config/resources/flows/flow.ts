@@ -2,9 +2,8 @@
 // be defaulted again.
 
 import type { Expression } from '../../expressions/expression.ts';
-import type { Template } from '../../expressions/template.ts';
+import type { Template, ValueTemplate } from '../../expressions/template.ts';
 import type { UrlTemplate } from '../../expressions/url-template.ts';
-import type { ValueTemplate } from '../../expressions/value-template.ts';
 import type { Agent } from '../agents/agent.ts';
 import type { ApprovalRules } from '../approval-rules.ts';
 import type { Fleet } from '../fleets/fleet.ts';

@@ -1,7 +1,6 @@
 // What each type of node does, from what was written under its `config`.
 
-import type { Template } from '../../expressions/template.ts';
-import type { ValueTemplate } from '../../expressions/value-template.ts';
+import type { Template, ValueTemplate } from '../../expressions/template.ts';
 import { joinPath } from '../../reader/field-path.ts';
 import { memberOf } from '../../reader/yaml-members.ts';
 import type { NodeType, NodeWork } from './flow.ts';

@@ -1,7 +1,7 @@
 // A run whose answer is all that stdout has: followed to its end, or until it waits for people or nobody waits for it any longer. What it
 // does meanwhile stands on stderr.
 
-import { nodePath } from '../../../machines/flow-run/node-path.ts';
+import { nodePath } from '../../../machines/flow-run/graph.ts';
 import type { ApprovalEvent, ToolEvent } from '../../http/api/run-events.ts';
 import type { StepRecord } from '../../http/api/run-shapes.ts';
 import { isTerminal, paintFor } from '../../terminal/paint.ts';

@@ -4,7 +4,7 @@
 import { definedFleet } from '../../../actors/agents/runs/defined-fleet.ts';
 import { definedGraph } from '../../../actors/agents/runs/defined-graph.ts';
 import { PartsOfRun } from '../../../actors/agents/runs/parts-of-run.ts';
-import { definitionIn, plainRow } from '../../../actors/agents/runs/plain-rows.ts';
+import { definitionIn, plainRow } from '../../../actors/agents/runs/shown-step.ts';
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Step } from '../../../actors/store/run.ts';
 import { RecordView } from '../../http/api/record-view.ts';

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sizeOf, type TextUnit } from '../../../actors/events/outbox/text-size.ts';
+import { sizeOf, type TextUnit } from '../../../actors/events/outbox/split-text.ts';
 import {
   type AgentProgram,
   type AgentRequest,

@@ -86,7 +86,7 @@ it('a gateway with tool servers alone loads no code of triggers', () => {
 
 it('a gateway with triggers and no agent with a model loads no code of models', () => {
   const sources = sourcesIn(loadedWithTriggers);
-  expect(sources).toContain('actors/agents/handlers/late-handler.ts');
+  expect(sources).toContain('actors/automation/target-registry.ts');
   expect(sources.filter((source) => OF_MODELS.test(source))).toEqual([]);
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { commandWordOf } from '../../../machines/command-word.ts';
+import { commandWordOf } from '../../../machines/matching.ts';
 
 it.each([
   ['deploy prod now', { name: 'deploy', rest: 'prod now' }],

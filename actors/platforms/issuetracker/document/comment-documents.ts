@@ -3,7 +3,7 @@
 // CD1  only so much of a text is read as Markdown, since the gateway does nothing else meanwhile. What follows stands as it was written, in
 //      a block of code: nobody reads that far but who looks for something in it.
 
-import { fittingEnd } from '../../../events/outbox/text-size.ts';
+import { fittingEnd } from '../../../events/outbox/split-text.ts';
 import { blocksOf, codeBlockOf } from './blocks.ts';
 import type { Block, TrackerDocument } from './nodes.ts';
 import { documents } from './split-document.ts';

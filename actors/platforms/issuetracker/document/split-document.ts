@@ -6,7 +6,7 @@
 //       divided is the same kind of block on both sides: code is code again, numbers go on, a table has its head again.
 // ITS3  nothing is lost but the blank or the end of a line at a cut.
 
-import { fittingEnd } from '../../../events/outbox/text-size.ts';
+import { fittingEnd } from '../../../events/outbox/split-text.ts';
 import { rowInWords } from './blocks.ts';
 import { textNode } from './inline-nodes.ts';
 import {

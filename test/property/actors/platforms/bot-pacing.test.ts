@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DeliveryError } from '../../../../actors/events/outbox/delivery-error.ts';
-import { botPacing, limitOf } from '../../../../actors/platforms/botmessenger/pacing.ts';
+import { botPacing, limitOf } from '../../../../actors/platforms/botmessenger/outbound.ts';
 import { BotError } from '../../../fixtures/bot-platform/bot-error.ts';
 import { type FloodLimits, FloodMeter } from '../../../fixtures/bot-platform/flood-limits.ts';
 import { OwnTime, type Way, ways } from '../../../fixtures/own-time.ts';

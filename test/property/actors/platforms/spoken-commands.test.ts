@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { spokenIn } from '../../../../actors/platforms/repository-hosts/facts.ts';
 import { repoHostEvents } from '../../../../actors/platforms/repository-hosts/repohost/facts.ts';
 import { repoHostEventNames } from '../../../../config/resources/repository-hosts/repohost-events.ts';
-import { commandWordOf } from '../../../../machines/command-word.ts';
+import { commandWordOf } from '../../../../machines/matching.ts';
 import { commentPayload } from '../../../fixtures/automation/repo-comments.ts';
 import { repoExamples } from '../../../fixtures/automation/repo-payloads.ts';
 

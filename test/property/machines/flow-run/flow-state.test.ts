@@ -4,8 +4,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { FlowState } from '../../../../machines/flow-run/flow-state.ts';
-import type { FlowGraph, GraphNode, JoinStrategy } from '../../../../machines/flow-run/graph.ts';
-import { nodePath } from '../../../../machines/flow-run/node-path.ts';
+import {
+  type FlowGraph,
+  type GraphNode,
+  type JoinStrategy,
+  nodePath,
+} from '../../../../machines/flow-run/graph.ts';
 import type { FlowRow } from '../../../../machines/flow-run/rows.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ApiAnswer } from '../../../../libs/rest/api-answer.ts';
+import { ApiAnswer } from '../../../../libs/rest/http-api.ts';
 import { limitOf as limitOfAnswer, rateLimitOf, usedUpMs } from '../../../../libs/rest/rate-limit.ts';
 
 const date = 'Tue, 20 Jan 2026 10:00:00 GMT';

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { HttpAgent } from '../../../../actors/agents/handlers/http-agent.ts';
-import { fetchFor } from '../../../../actors/agents/models/patient-fetch.ts';
+import { fetchFor } from '../../../../actors/agents/models/provider-models.ts';
 import { HttpApi } from '../../../../libs/rest/http-api.ts';
 import { endWhatIsOver, onLook } from '../../../../libs/rest/standstill.ts';
 import { aJob } from '../../../fixtures/automation/jobs.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
+import { promptOf } from '../../../../../actors/agents/models/ask-once.ts';
 import type { ModelMessage } from '../../../../../actors/agents/models/model.ts';
 import { ModelFaultError } from '../../../../../actors/agents/models/model-errors.ts';
-import { promptOf } from '../../../../../actors/agents/models/prompt.ts';
 import { repeated } from '../../../../../actors/agents/models/repeat.ts';
 
 const passing = fc.record({

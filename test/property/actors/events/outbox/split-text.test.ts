@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { splitText } from '../../../../../actors/events/outbox/split-text.ts';
-import type { TextUnit } from '../../../../../actors/events/outbox/text-size.ts';
+import { splitText, type TextUnit } from '../../../../../actors/events/outbox/split-text.ts';
 
 const word = fc.oneof(
   fc

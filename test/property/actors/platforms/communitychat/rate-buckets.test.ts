@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { RateBuckets, type Route } from '../../../../../actors/platforms/communitychat/rate-buckets.ts';
-import { ApiAnswer } from '../../../../../libs/rest/api-answer.ts';
+import { ApiAnswer } from '../../../../../libs/rest/http-api.ts';
 import { BucketLimits } from '../../../../fixtures/community-platform/bucket-limits.ts';
 import { OwnTime, type Way, ways } from '../../../../fixtures/own-time.ts';
 

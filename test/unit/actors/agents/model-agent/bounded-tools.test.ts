@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundedTools } from '../../../../../actors/agents/model-agent/bounded-tools.ts';
-import { foundTool } from '../../../../../actors/agents/model-agent/found-tool.ts';
+import { boundedTools, foundTool } from '../../../../../actors/agents/model-agent/agent-tool-boxes.ts';
 import type { FoundTool } from '../../../../../actors/agents/model-agent/tool-box.ts';
 import { TooManyToolsError } from '../../../../../actors/base/errors/errors.ts';
 

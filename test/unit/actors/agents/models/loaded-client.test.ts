@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { loaded } from '../../../../../actors/agents/models/loaded-client.ts';
 import { ModelFaultError } from '../../../../../actors/agents/models/model-errors.ts';
+import { loaded } from '../../../../../actors/agents/models/providers.ts';
 
 it('a client that is not there says what to do, and the event waits for it', async () => {
   const missing = ['.', 'no-such-client.ts'].join('/');

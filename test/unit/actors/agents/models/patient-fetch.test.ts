@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { fetchFor, fetchWith } from '../../../../../actors/agents/models/patient-fetch.ts';
+import { fetchFor, fetchWith } from '../../../../../actors/agents/models/provider-models.ts';
 
 it('the bound of Node on silence is taken away where somebody may be silent for longer', async () => {
   const server = createServer((_, response) => setTimeout(() => response.end('late'), 1_800));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { answerFormat } from '../../../../../actors/agents/models/answer-format.ts';
-import { costOf } from '../../../../../actors/agents/models/prices.ts';
+import { costOf } from '../../../../../actors/agents/models/provider-models.ts';
+import { answerFormat } from '../../../../../actors/agents/models/streamed-answer.ts';
 import { ask, KEY, lookUp, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 

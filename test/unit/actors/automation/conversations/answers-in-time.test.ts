@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Handler, HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
-import { answerTime } from '../../../../../actors/automation/conversations/answer-time.ts';
+import { answerTime } from '../../../../../actors/automation/conversations/run-deadline.ts';
 import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import type { Store } from '../../../../../actors/store/store.ts';

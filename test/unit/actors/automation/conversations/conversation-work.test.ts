@@ -7,7 +7,7 @@ import { RunFeed } from '../../../../../actors/agents/runs/run-feed.ts';
 import { ConversationWork } from '../../../../../actors/automation/conversations/conversation-work.ts';
 import { Handlers } from '../../../../../actors/automation/conversations/handlers.ts';
 import type { Routing } from '../../../../../actors/automation/conversations/routing.ts';
-import { timeLimit } from '../../../../../actors/automation/conversations/time-limit.ts';
+import { timeLimit } from '../../../../../actors/automation/conversations/run-deadline.ts';
 import { chatFilters } from '../../../../../actors/events/inbox/chat-filters.ts';
 import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
 import { UnrenderableError } from '../../../../../actors/events/outbox/delivery-error.ts';

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_PARTS } from '../../../../../actors/events/outbox/bounded-parts.ts';
 import { withCardText } from '../../../../../actors/events/outbox/card-text.ts';
 import { UnrenderableError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
 import type { OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
 import { outboxRows, type RowMeta, renderedOf } from '../../../../../actors/events/outbox/outbox-rows.ts';
-import { splitText } from '../../../../../actors/events/outbox/split-text.ts';
+import { MAX_PARTS, splitText } from '../../../../../actors/events/outbox/split-text.ts';
 import type { ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 
 const outbound: Outbound<ManualTrigger> = {

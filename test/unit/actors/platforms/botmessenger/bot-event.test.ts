@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
-import { commandFormOf } from '../../../../../actors/platforms/botmessenger/command-form.ts';
-import { botEvent, readBotEvent } from '../../../../../actors/platforms/botmessenger/event.ts';
+import { botEvent, commandFormOf, readBotEvent } from '../../../../../actors/platforms/botmessenger/event.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
 
 const bot = { account: '77', id: '77', username: 'Ops_bot' };

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { boundedParts, MAX_PARTS } from '../../../../../actors/events/outbox/bounded-parts.ts';
+import { boundedParts, MAX_PARTS } from '../../../../../actors/events/outbox/split-text.ts';
 import {
   commentDocuments,
   MAX_COMMENT,

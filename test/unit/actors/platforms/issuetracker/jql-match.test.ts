@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { JqlMatch } from '../../../../../actors/platforms/issuetracker/jql-match.ts';
-import type { ApiAnswer } from '../../../../../libs/rest/api-answer.ts';
+import type { ApiAnswer } from '../../../../../libs/rest/http-api.ts';
 import { RequestFault } from '../../../../../libs/rest/request-fault.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 import { answerOf, askedOf } from './tracker-answers.ts';

@@ -1,8 +1,7 @@
 // Answers of a tracker, for tests of what asks it.
 
 import type { AskTracker } from '../../../../../actors/platforms/issuetracker/question.ts';
-import { ApiAnswer } from '../../../../../libs/rest/api-answer.ts';
-import type { ApiRequest } from '../../../../../libs/rest/http-api.ts';
+import { ApiAnswer, type ApiRequest } from '../../../../../libs/rest/http-api.ts';
 
 export function answerOf(
   status: number,

@@ -13,8 +13,7 @@ import { isRefusal, type Verdict } from '../../../../../actors/identity/principa
 import { teamChatVerifier } from '../../../../../actors/platforms/teamchat/verifier.ts';
 import type { WebhookRequest } from '../../../../../actors/platforms/webhooks/webhook.ts';
 import { teamChatMetadata } from '../../../../../config/resources/platforms/teamchat.ts';
-import type { ApiAnswer } from '../../../../../libs/rest/api-answer.ts';
-import { HttpApi } from '../../../../../libs/rest/http-api.ts';
+import { type ApiAnswer, HttpApi } from '../../../../../libs/rest/http-api.ts';
 import type { SigningKey } from '../../../../fixtures/key-server.ts';
 import { type Members, personalChat, personOf } from '../../../../fixtures/team-platform/activities.ts';
 import { CONNECTOR, TeamIdentity } from '../../../../fixtures/team-platform/team-identity.ts';

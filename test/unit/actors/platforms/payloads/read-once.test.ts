@@ -1,0 +1,58 @@
+// A payload is read once, however many parts of the gateway ask for its content.
+
+import { expect, test } from 'vitest';
+import { botMessageOf } from '../../../../../actors/platforms/botmessenger/update.ts';
+import { saidIn } from '../../../../../actors/platforms/chatworkspace/payload.ts';
+import { saidIn as interactionIn } from '../../../../../actors/platforms/communitychat/event.ts';
+import { readOnce } from '../../../../../actors/platforms/payloads/payload-member.ts';
+import { activityIn } from '../../../../../actors/platforms/teamchat/activity.ts';
+
+/** Counts the reads of members of an object. */
+function counted<T extends object>(value: T): { readonly payload: T; count(): number } {
+  let reads = 0;
+  const get = (target: T, name: string | symbol): unknown => {
+    reads += 1;
+    return Reflect.get(target, name);
+  };
+  return { payload: new Proxy(value, { get }), count: () => reads };
+}
+
+const user = { id: 5, is_bot: false, first_name: 'Ann' };
+const chat = { id: 7, type: 'private' };
+
+test.each([
+  [
+    'botmessenger',
+    botMessageOf,
+    { update_id: 1, message: { message_id: 2, chat, from: user, text: 'hello' } },
+  ],
+  [
+    'chatworkspace',
+    (payload: unknown) => saidIn('events_api', payload),
+    { event: { type: 'message', channel: 'C1', user: 'U1', ts: '1.2', text: 'hello' } },
+  ],
+  ['communitychat', interactionIn, { id: '1', type: 2, token: 't', data: { name: 'ask', type: 1 } }],
+  [
+    'teamchat',
+    (payload: unknown) => activityIn(payload as Readonly<Record<string, unknown>>),
+    { type: 'message', channelId: 'msteams', serviceUrl: 'https://a.example', conversation: { id: 'c' } },
+  ],
+])('%s reads a payload once', (_, read, content) => {
+  const { payload, count } = counted(content);
+  const first = read(payload);
+  const reads = count();
+  expect(reads).toBeGreaterThan(0);
+  expect([read(payload), count()]).toEqual([first, reads]);
+  expect(read({ ...content })).toEqual(first);
+});
+
+test('a payload without a result is remembered, and values that are no objects are read each time', () => {
+  let reads = 0;
+  const read = readOnce((_: unknown) => {
+    reads += 1;
+    return undefined;
+  });
+  const payload = {};
+  for (const each of [payload, payload, 'text', 'text', null]) expect(read(each)).toBeUndefined();
+  expect(reads).toBe(4);
+});
