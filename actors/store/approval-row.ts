@@ -3,7 +3,7 @@
 
 import type { ApprovalState, NewApproval, StoredApproval } from './approval.ts';
 import { DamagedRecordError } from './damaged-record.ts';
-import { storable } from './storable.ts';
+import { storable } from './record-texts.ts';
 import { writtenEvents } from './written-events.ts';
 
 export const approvalStates = {

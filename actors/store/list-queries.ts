@@ -12,9 +12,9 @@ import type { DeliveryFilter, DeliveryState } from './delivery.ts';
 import { comparedColumns, deliveryColumns } from './delivery-row.ts';
 import { firstSettled, stateCodes } from './delivery-states.ts';
 import { LOOKED_AT, limitOfPart } from './list-parts.ts';
+import { storable } from './record-texts.ts';
 import type { RunFilter } from './run.ts';
 import { runColumns } from './run-row.ts';
-import { storable } from './storable.ts';
 
 export interface Query {
   readonly text: string;

@@ -1,7 +1,20 @@
-// What stands in the records of the store for people, in either engine: how long it may be, and the words of the store itself. A record
-// does not grow beyond these lengths, whatever a handler says.
+// Texts in store records, for both engines: limits, the store's notes, and the accepted characters (well-formed Unicode without
+// the character 0). No handler can exceed these limits.
 
-import { storable } from './storable.ts';
+import { InternalError } from '../base/errors/errors.ts';
+
+const MAX_ROWS = 10_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Maximum bytes of the rows per call; a single row may be larger. */
+export const READ_AT_ONCE = 8 * 1024 * 1024;
+
+/** Throws InternalError if a journal exceeds its limit; writers end before. */
+export function checkJournal(rows: number, bytes: number): void {
+  if (rows > MAX_ROWS || bytes > MAX_BYTES)
+    throw new InternalError(
+      `a journal has at most ${MAX_ROWS} rows and ${MAX_BYTES} bytes, and this one would have ${rows} and ${bytes}`,
+    );
+}
 
 export const NOTE_LENGTH = 2_000;
 export const ANSWER_LENGTH = 65_536;
@@ -17,8 +30,14 @@ export function endsTheProcess(crashes: number): string {
   return `the gateway ended ${crashes} times while it was handled`;
 }
 
-/** As it is kept: what is longer is cut, and says so. */
+/** Cuts the text to `length` with an ellipsis; returns null for undefined. */
 export function bounded(text: string | undefined, length: number): string | null {
   if (text === undefined) return null;
   return storable(text.length > length ? `${text.slice(0, length - 1)}…` : text);
+}
+
+/** Returns the text with half surrogate pairs and the character 0 replaced. */
+export function storable(text: string): string {
+  const whole = text.isWellFormed() ? text : text.toWellFormed();
+  return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole;
 }

@@ -1,7 +1,7 @@
 // Rows and statements of the run table, shared by SQLite and PostgreSQL.
 
 import type { Delivery } from './delivery.ts';
-import { READ_AT_ONCE } from './journal-limits.ts';
+import { READ_AT_ONCE } from './record-texts.ts';
 import type { Run, RunNote } from './run.ts';
 
 /** Columns of `run JOIN delivery`. */

@@ -1,6 +1,6 @@
 // Rows and statements of the timer table, shared by SQLite and PostgreSQL.
 
-import { storable } from './storable.ts';
+import { storable } from './record-texts.ts';
 import type { NewTimer } from './store.ts';
 
 /** Inserts or replaces a timer. */

@@ -59,6 +59,7 @@ export class WorkQueue implements ClaimerQueue {
   readonly #claims: number;
   readonly gate: WorkGate | undefined;
   readonly record: QueueMetrics;
+  readonly committer: Committer;
   /** Nothing is claimed any more, and every claim is given back with its turn. */
   isDraining = false;
   /** Runs are told to end. */
@@ -82,6 +83,7 @@ export class WorkQueue implements ClaimerQueue {
     this.gate = options.makeGate?.(() => this.pump());
     this.#claims = this.places + (options.spare ?? 0);
     this.record = new QueueMetrics(host.log, host.deliveryWaits);
+    this.committer = host.committer;
     this.#host = host;
     this.#claimer = new Claimer(this, host);
     this.#parent = parent;
@@ -115,10 +117,6 @@ export class WorkQueue implements ClaimerQueue {
 
   get patienceMs(): number {
     return this.#host.patienceMs;
-  }
-
-  get committer(): Committer {
-    return this.#host.committer;
   }
 
   /** Those with a turn. */

@@ -6,9 +6,9 @@
 import { OverloadedError } from '../../base/errors/errors.ts';
 import type { NewEvent } from '../event.ts';
 import type { Entered } from '../ledger.ts';
+import { storable } from '../record-texts.ts';
 import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
-import { storable } from '../storable.ts';
 import type { Mailboxes } from './mailboxes.ts';
 import type { Waits } from './waits.ts';
 

@@ -10,11 +10,10 @@
 
 import { isOverAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
 import type { StoredEvent } from '../event.ts';
-import { endsTheProcess, LEASE_ENDED, PROCESS_ENDED } from '../record-texts.ts';
-import type { SqliteCounter } from '../sqlite/counter.ts';
+import { endsTheProcess, LEASE_ENDED, PROCESS_ENDED, storable } from '../record-texts.ts';
 import type { FirstOfKey, SqliteDeliveries, WholeFirst } from '../sqlite/deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
-import { storable } from '../storable.ts';
+import type { SqliteCounter } from '../sqlite/values.ts';
 import type { Turn, TurnRef, TurnResult } from '../store.ts';
 import { type MailboxEntry, MailboxTable } from './mailbox-table.ts';
 

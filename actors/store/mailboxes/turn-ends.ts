@@ -1,11 +1,12 @@
 // What becomes of events: by the commit of their turn, or by an operator, who ends one that has no turn or has it begin again. All that
 // is to happen with it happens in the same transaction (S5).
 
+import { storable } from '../record-texts.ts';
 import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
-import type { RunRecords } from '../sqlite/run-records.ts';
+import type { RunRecords } from '../sqlite/runs.ts';
 import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
 import type { SqliteTimers } from '../sqlite/timers.ts';
-import { storable } from '../storable.ts';
+import type { SqliteWaits } from '../sqlite/waits.ts';
 import type { Committed, Store, TurnResult } from '../store.ts';
 import type { Appender } from './appender.ts';
 import type { Mailboxes } from './mailboxes.ts';
@@ -15,6 +16,7 @@ export interface TurnEndsOptions {
   readonly deliveries: SqliteDeliveries;
   readonly mailboxes: Mailboxes;
   readonly waits: Waits;
+  readonly progress: Pick<SqliteWaits, 'checkpoint'>;
   readonly timers: SqliteTimers;
   readonly snapshots: SqliteSnapshots;
   readonly runs: RunRecords;
@@ -47,14 +49,14 @@ export class TurnEnds {
   }
 
   #commit(result: TurnResult, now: number): Committed {
-    const { mailboxes, waits, deliveries, runs, snapshots, timers, appender } = this.#options;
+    const { mailboxes, waits, progress, deliveries, runs, snapshots, timers, appender } = this.#options;
     const key = storable(result.key);
     if (!mailboxes.isCurrent(key, result)) return { isCurrent: false, next: undefined };
     let attempt: number | undefined;
-    if (result.outcome === 'checkpoint') attempt = waits.checkpoint(result);
+    if (result.outcome === 'checkpoint') attempt = progress.checkpoint(result);
     else if (result.outcome !== 'parked') deliveries.settle(result, now);
     runs.keep(result, now);
-    snapshots.keep(key, result.snapshot, now);
+    if (result.snapshot !== undefined) snapshots.keep(key, result.snapshot, now);
     for (const name of result.cancelTimers ?? []) timers.cancel(key, name);
     for (const timer of result.timers ?? []) timers.set(key, timer, now);
     for (const event of result.emit ?? []) appender.add(event, now);

@@ -38,11 +38,6 @@ export class Waits {
     return this.#records.waiting(key, name) !== undefined;
   }
 
-  /** Gives as which attempt the turn goes on. */
-  checkpoint(result: TurnResult): number {
-    return this.#records.checkpoint(result, (result.steps?.length ?? 0) > 0);
-  }
-
   /**
    * The event of the turn waits from now on, unless what wakes it has come before. What else the turn says must have been
    * taken: it may be in that.

@@ -7,7 +7,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { Failure } from '../delivery.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import { StoreFileError } from './move-errors.ts';
 import { type Column, movedTables, type Row, type Table, type Value } from './moved-tables.ts';
 

@@ -6,7 +6,7 @@
 import { stateCodes, stateOf } from '../delivery-states.ts';
 import type { NewEvent } from '../event.ts';
 import type { Entered } from '../ledger.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import { type Arrived, bring } from './arrivals.ts';
 import { type Arriving, correctClaims, firstOfFree, isRevived, type Known } from './claim-at-append.ts';
 import { statement, type Transaction } from './database.ts';

@@ -8,7 +8,7 @@ import { type GatewayError, OverloadedError, StoreUnavailableError } from '../..
 import { appendedOf } from '../appended.ts';
 import type { NewEvent } from '../event.ts';
 import type { Entered } from '../ledger.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { Appended } from '../store.ts';
 import { settleArrived } from './append.ts';
 import { type Arrival, bring } from './arrivals.ts';

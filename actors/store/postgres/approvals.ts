@@ -13,7 +13,7 @@ import {
   oneApproval,
 } from '../approval-row.ts';
 import { approvalsQuery, postgresText } from '../list-queries.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import { readEvents } from '../written-events.ts';
 import { statement, type Transaction } from './database.ts';
 

@@ -8,7 +8,7 @@
 import { stateCodes } from '../delivery-states.ts';
 import { INBOUND, type NewEvent } from '../event.ts';
 import { kindOf } from '../key-kinds.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import { type Arriving, firstOfFree, isClaimable, type Known } from './claim-at-append.ts';
 import { nowMs, type Statements, statement } from './database.ts';
 

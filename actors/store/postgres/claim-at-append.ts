@@ -7,7 +7,7 @@
 import type { DeliveryState } from '../delivery.ts';
 import { stateCodes } from '../delivery-states.ts';
 import type { NewEvent } from '../event.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import { statement, type Transaction } from './database.ts';
 
 /** An event that comes: as it is kept, and how. */

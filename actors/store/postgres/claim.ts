@@ -7,8 +7,7 @@
 import { mayBeginBeside } from '../../../machines/crashes.ts';
 import { isKind } from '../key-kinds.ts';
 import { neighbourhoodOf } from '../neighbourhood.ts';
-import { LEASE_ENDED } from '../record-texts.ts';
-import { storable } from '../storable.ts';
+import { LEASE_ENDED, storable } from '../record-texts.ts';
 import type { Turn, TurnRef } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 import { begin, canBegin, type First, firstOf } from './first-events.ts';

@@ -5,7 +5,7 @@
 // Of one key there is one result at most: the second one knows of the first.
 
 import type { StoredEvent } from '../event.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { Committed, TurnResult } from '../store.ts';
 import { appendEmitted } from './append.ts';
 import { ask, cancelAsked } from './approvals.ts';

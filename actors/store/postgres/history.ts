@@ -18,7 +18,7 @@ import {
 import { firstSettled, stateOf } from '../delivery-states.ts';
 import type { SweptPart } from '../ledger.ts';
 import { deliveriesPart, type EndRow, nextPart, postgresText } from '../list-queries.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { Standing } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 

@@ -3,7 +3,7 @@
 
 import type { Undelivered } from '../delivery.ts';
 import { stateCodes, stateOf } from '../delivery-states.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { TurnResult } from '../store.ts';
 import { appendEmitted, findAll, requeue as queueAgain } from './append.ts';
 import { cancelAsked } from './approvals.ts';

@@ -10,7 +10,7 @@ import {
   selectExtras,
   setState,
 } from '../progress-row.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import { statement, type Transaction } from './database.ts';
 
 const extras = statement<ExtrasRow>(`${selectExtras} = ANY ($1)`);

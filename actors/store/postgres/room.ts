@@ -7,7 +7,7 @@
 // What a commit emits, a timer brings or an operator has run again is never refused, but counts.
 
 import type { NewEvent } from '../event.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import { findAll } from './append.ts';
 import { isRevived, type Known } from './claim-at-append.ts';
 import { type Database, statement, type Transaction } from './database.ts';

@@ -3,12 +3,10 @@
 // Rows of an event are numbered from 1 without a gap; what was written is never written over.
 // A journal has at most 10,000 rows and 64 MiB.
 
-import { checkJournal } from '../journal-limits.ts';
 import { type EndRow, nextPart, postgresText, runsPart } from '../list-queries.ts';
-import { NAME_LENGTH } from '../record-texts.ts';
+import { checkJournal, NAME_LENGTH, storable } from '../record-texts.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import { lastStep, noteRun, oneRun, type RunRow, runOf, stepsAfter as stepsAfterText } from '../run-row.ts';
-import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 import { deliveriesOf } from './history.ts';

@@ -5,7 +5,7 @@
 // The last tick of a name is removed by no sweep: a schedule goes on from there, however long nothing ran.
 
 import { firstSettled } from '../delivery-states.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { Lease, Owner, PutOptions, Versioned } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 

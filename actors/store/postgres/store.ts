@@ -8,7 +8,7 @@ import { CLAIMED_BYTES, TIMERS_AT_ONCE } from '../claim-limits.ts';
 import type { Undelivered } from '../delivery.ts';
 import type { NewEvent } from '../event.ts';
 import type { Cluster } from '../membership.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type {
   Appended,
   AppendOptions,

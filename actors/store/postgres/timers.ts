@@ -3,7 +3,7 @@
 
 import type { NewEvent } from '../event.ts';
 import { postgresText } from '../list-queries.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { NewTimer } from '../store.ts';
 import { setTimer as setText, timerValues } from '../timer-row.ts';
 import { statement, type Transaction } from './database.ts';

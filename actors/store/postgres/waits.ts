@@ -8,8 +8,7 @@
 import { stateCodes } from '../delivery-states.ts';
 import { postgresText } from '../list-queries.ts';
 import { firstWaker, noteCheckpoint, parkEvent } from '../progress-row.ts';
-import { bounded, NOTE_LENGTH } from '../record-texts.ts';
-import { storable } from '../storable.ts';
+import { bounded, NOTE_LENGTH, storable } from '../record-texts.ts';
 import type { TurnResult } from '../store.ts';
 import { cancelAsked } from './approvals.ts';
 import { statement, type Transaction } from './database.ts';

@@ -17,7 +17,7 @@ import { DamagedRecordError } from '../damaged-record.ts';
 import type { NewEvent } from '../event.ts';
 import { limitOfPart } from '../list-parts.ts';
 import { approvalsQuery } from '../list-queries.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import { readEvents } from '../written-events.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 

@@ -8,10 +8,43 @@
 // QC3  nothing is written to a file that is not found any more where it was opened: it would be gone with the process.
 // QC5  a text that is damaged is read as far as it can be, and what is damaged is told, once for each column.
 
+import { isUtf8 } from 'node:buffer';
 import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
 import Database from 'libsql';
 import type { Query } from '../list-queries.ts';
-import { readTexts, textColumns } from './texts.ts';
+
+/**
+ * Text columns, and the statement that reads them as bytes: libsql 0.5 ends the process for invalid UTF-8, which damaged disks may
+ * contain.
+ */
+export interface TextColumns {
+  readonly sql: string;
+  readonly texts: readonly number[];
+}
+
+/** Returns undefined for a statement without text columns. */
+export function textColumns(sql: string, statement: Database.Statement): TextColumns | undefined {
+  const columns = statement.columns();
+  const texts = columns.flatMap(({ type }, index) => (type === 'TEXT' ? index : []));
+  if (texts.length === 0) return undefined;
+  const names = columns.map((_, index) => `column${index}`);
+  const given = names.map((name, index) => (texts.includes(index) ? `CAST(${name} AS BLOB)` : name));
+  return { sql: `WITH found (${names.join(', ')}) AS (${sql}) SELECT ${given.join(', ')} FROM found`, texts };
+}
+
+/** Inserts the texts into the row; replaces damaged texts and reports their columns. */
+export function readTexts(
+  row: unknown[],
+  texts: readonly number[],
+  onDamage: (column: number) => void,
+): void {
+  for (const column of texts) {
+    const bytes = row[column];
+    if (!(bytes instanceof Uint8Array)) continue;
+    if (!isUtf8(bytes)) onDamage(column);
+    row[column] = (bytes as Buffer).toString();
+  }
+}
 
 export type SqlValue = string | number | Uint8Array | null;
 

@@ -7,7 +7,7 @@
 import type { DeliveryState } from '../delivery.ts';
 import { firstSettled, stateCodes, stateOf } from '../delivery-states.ts';
 import { INBOUND, type NewEvent, type StoredEvent } from '../event.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { Appended, TurnResult } from '../store.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 import { type OnEnded, SqliteOutcomes } from './outcomes.ts';

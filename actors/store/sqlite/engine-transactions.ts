@@ -8,10 +8,9 @@
 //      was set between two runs of the process.
 
 import type { Mailboxes } from '../mailboxes/mailboxes.ts';
-import { SqliteClock } from './clock.ts';
+import { type EngineClock, type Moment, NO_MOMENT, SqliteClock } from './clock.ts';
 import type { SqliteConnection } from './connection.ts';
 import type { SqliteDeliveries } from './deliveries.ts';
-import { type EngineClock, type Moment, NO_MOMENT } from './engine-clock.ts';
 
 export class EngineTransactions {
   readonly #connection: SqliteConnection;

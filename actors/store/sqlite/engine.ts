@@ -12,25 +12,23 @@ import { Appender } from '../mailboxes/appender.ts';
 import { Mailboxes } from '../mailboxes/mailboxes.ts';
 import { TurnEnds } from '../mailboxes/turn-ends.ts';
 import { Waits } from '../mailboxes/waits.ts';
+import { storable } from '../record-texts.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
-import { storable } from '../storable.ts';
 import type { Committed, Lease, Owner, PutOptions, Turn, TurnRef, TurnResult, Versioned } from '../store.ts';
+import { EngineClock } from './clock.ts';
 import { SqliteConnection } from './connection.ts';
-import { SqliteCounter } from './counter.ts';
 import { SqliteDeliveries } from './deliveries.ts';
-import { EngineClock } from './engine-clock.ts';
 import { EngineTransactions } from './engine-transactions.ts';
-import type { Fault } from './faults.ts';
-import { faultOf } from './faults.ts';
+import { type Fault, faultOf } from './faults.ts';
 import { SqliteHistory } from './history.ts';
 import { SqliteLeases } from './leases.ts';
 import { SqliteReceipts } from './receipts.ts';
-import { RunRecords } from './run-records.ts';
+import { RunRecords } from './runs.ts';
 import { migrate, refuseForeign } from './schema.ts';
 import { SqliteSnapshots } from './snapshots.ts';
 import { SqliteTicks } from './ticks.ts';
 import { SqliteTimers } from './timers.ts';
-import { SqliteValues } from './values.ts';
+import { SqliteCounter, SqliteValues } from './values.ts';
 import { SqliteWaits } from './waits.ts';
 
 export interface EngineOptions {
@@ -41,7 +39,7 @@ export interface EngineOptions {
   readonly rememberMs: number;
   /** Bound of events that wait or run. */
   readonly maxWaiting: number;
-  /** Epoch ms. */
+  /** Epoch milliseconds. */
   readonly now: () => number;
   /**
    * Milliseconds that only grow, by which a clock that was set is told from time that has passed. Without it, all of
@@ -105,6 +103,7 @@ export class SqliteEngine implements Ledger {
         deliveries: this.#deliveries,
         mailboxes: this.#mailboxes,
         waits,
+        progress: waiting,
         timers: this.#timers,
         snapshots: this.#snapshots,
         runs: this.#runs,

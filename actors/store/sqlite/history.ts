@@ -17,7 +17,7 @@ import {
 } from '../delivery-row.ts';
 import type { SweptPart } from '../ledger.ts';
 import { deliveriesPart, type EndRow, nextPart } from '../list-queries.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 
 /** Records looked at for one part of a sweep: each that is removed may take a body with it. */

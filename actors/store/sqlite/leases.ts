@@ -2,10 +2,10 @@
 //
 // SL1  the epoch grows whenever node or address change, and when the lease is taken after it had ended (S6).
 
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { Lease, Owner } from '../store.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
-import type { SqliteCounter } from './counter.ts';
+import type { SqliteCounter } from './values.ts';
 
 export class SqliteLeases {
   readonly #counter: SqliteCounter;

@@ -2,8 +2,14 @@
 // ended with it. All texts are bounded, and of many failures the last ones are kept.
 
 import { stateCodes } from '../delivery-states.ts';
-import { ANSWER_LENGTH, bounded, FAILURES_KEPT, NAME_LENGTH, NOTE_LENGTH } from '../record-texts.ts';
-import { storable } from '../storable.ts';
+import {
+  ANSWER_LENGTH,
+  bounded,
+  FAILURES_KEPT,
+  NAME_LENGTH,
+  NOTE_LENGTH,
+  storable,
+} from '../record-texts.ts';
 import type { TurnResult } from '../store.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 

@@ -3,8 +3,7 @@
 
 import type { Undelivered } from '../delivery.ts';
 import { stateCodes } from '../delivery-states.ts';
-import { bounded, NOTE_LENGTH } from '../record-texts.ts';
-import { storable } from '../storable.ts';
+import { bounded, NOTE_LENGTH, storable } from '../record-texts.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 import { withFailure } from './outcomes.ts';
 

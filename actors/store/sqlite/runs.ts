@@ -1,17 +1,57 @@
-// The journals of events, row by row, and what lists show of the events that have one.
+// Journals and approvals of runs, and the run lists.
 //
 // SQR1  rows of an event are numbered from 1 without a gap; what was written is never written over.
 // SQR2  a journal has at most 10,000 rows and 64 MiB: it is removed in one transaction, which others wait for.
 
+import type { DecidedApproval, NewDecision } from '../approval.ts';
 import type { Delivery } from '../delivery.ts';
-import { checkJournal } from '../journal-limits.ts';
+import type { NewEvent } from '../event.ts';
 import { type EndRow, nextPart, runsPart } from '../list-queries.ts';
-import { NAME_LENGTH } from '../record-texts.ts';
+import { checkJournal, NAME_LENGTH, storable } from '../record-texts.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import { lastStep, noteRun, oneRun, type RunRow, runOf, stepsAfter } from '../run-row.ts';
-import { storable } from '../storable.ts';
 import type { TurnResult } from '../store.ts';
+import { SqliteApprovals } from './approvals.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
+
+/** Journal and approvals per run; both change with turns and are removed together. */
+export class RunRecords {
+  readonly journals: SqliteRuns;
+  readonly approvals: SqliteApprovals;
+  readonly #append: (event: NewEvent, now: number) => void;
+
+  /** `append` adds events for decisions and closed approvals. */
+  constructor(connection: SqliteConnection, append: (event: NewEvent, now: number) => void) {
+    this.journals = new SqliteRuns(connection);
+    this.approvals = new SqliteApprovals(connection);
+    this.#append = append;
+  }
+
+  /** Records the run of a turn; the end of a run closes its approvals. */
+  keep(result: TurnResult, now: number): void {
+    this.journals.keep(result, now);
+    if (result.outcome !== 'checkpoint' && result.outcome !== 'parked') return;
+    for (const asked of result.asks ?? []) this.approvals.ask(result.seq, asked, now);
+  }
+
+  /** Closes pending approvals. */
+  end(seq: number, now: number): void {
+    for (const event of this.approvals.cancel(seq, now)) this.#append(event, now);
+  }
+
+  /** Removes the run and returns the bytes of its journal. */
+  remove(seq: number): number {
+    this.approvals.remove(seq);
+    return this.journals.drop(seq);
+  }
+
+  decide(id: string, { state, decision, emit }: NewDecision, now: number): DecidedApproval | undefined {
+    const isFirst = this.approvals.decide(id, state, decision, now);
+    if (isFirst) for (const event of emit) this.#append(event, now);
+    const approval = this.approvals.find(id);
+    return approval && { isFirst, approval };
+  }
+}
 
 export class SqliteRuns {
   readonly #connection: SqliteConnection;

@@ -2,7 +2,7 @@
 // has not been used for long and no event of its key waits.
 
 import { firstSettled } from '../delivery-states.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 
 export class SqliteSnapshots {
@@ -30,10 +30,10 @@ export class SqliteSnapshots {
     return this.#get.get([key])?.[0];
   }
 
-  /** Undefined leaves it as it is, null removes it. */
-  keep(key: string, snapshot: string | null | undefined, now: number): void {
+  /** Replaces the key's snapshot; null removes it. */
+  keep(key: string, snapshot: string | null, now: number): void {
     if (snapshot === null) this.#drop.run([storable(key)]);
-    else if (snapshot !== undefined) this.#set.run([storable(key), storable(snapshot), now]);
+    else this.#set.run([storable(key), storable(snapshot), now]);
   }
 
   /** Removes what was left before that time, at most so much of it; gives how many. */

@@ -2,7 +2,7 @@
 //
 // TK1  the last tick of a name is removed by no sweep: a schedule goes on from there, however long nothing ran.
 
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 
 export class SqliteTicks {

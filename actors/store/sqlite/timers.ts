@@ -1,7 +1,7 @@
 // Durable timers: events that are appended when they are due. The next claim appends them, so no timer of the process is needed.
 
 import type { NewEvent } from '../event.ts';
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { NewTimer } from '../store.ts';
 import { setTimer, timerValues } from '../timer-row.ts';
 import type { SqliteConnection, Statement } from './connection.ts';

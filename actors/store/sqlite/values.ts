@@ -1,10 +1,29 @@
 // Values by space and key, with or without a time to live. A version is never used twice, not even after a value was
 // deleted, so that `ifVersion` cannot take a later value for the one that was read.
 
-import { storable } from '../storable.ts';
+import { storable } from '../record-texts.ts';
 import type { PutOptions, Versioned } from '../store.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
-import type { SqliteCounter } from './counter.ts';
+
+/** Persistent counter for fences, epochs and versions. One row serves all keys, so removed keys never reuse numbers. */
+export class SqliteCounter {
+  readonly #draw: Statement<readonly [number]>;
+
+  constructor(connection: SqliteConnection) {
+    this.#draw = connection.prepare('UPDATE counter SET value = value + ? RETURNING value');
+  }
+
+  next(): number {
+    return this.draw(1);
+  }
+
+  /** Reserves consecutive numbers and returns the first. */
+  draw(count: number): number {
+    const row = this.#draw.get([count]);
+    if (row === undefined) throw new Error('the counter of the store is gone');
+    return row[0] - count + 1;
+  }
+}
 
 export class SqliteValues {
   readonly #counter: SqliteCounter;

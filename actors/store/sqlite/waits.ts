@@ -16,8 +16,7 @@ import {
   selectExtras,
   setState,
 } from '../progress-row.ts';
-import { bounded, NOTE_LENGTH } from '../record-texts.ts';
-import { storable } from '../storable.ts';
+import { bounded, NOTE_LENGTH, storable } from '../record-texts.ts';
 import type { TurnResult } from '../store.ts';
 import type { SqliteConnection, Statement } from './connection.ts';
 
@@ -90,9 +89,9 @@ export class SqliteWaits {
     return row === undefined ? {} : extrasOf(row);
   }
 
-  /** Gives as which attempt the turn goes on; with `hasSteps` it has got on, whatever is kept. */
-  checkpoint({ seq, state, trigger, note }: TurnResult, hasSteps: boolean): number {
-    const isProgress = this.#keepState(seq, state) || hasSteps;
+  /** Returns the attempt number for the rest of the turn. New journal rows count as progress, like a changed state. */
+  checkpoint({ seq, state, trigger, note, steps = [] }: TurnResult): number {
+    const isProgress = this.#keepState(seq, state) || steps.length > 0;
     const texts = [bounded(trigger, NOTE_LENGTH), bounded(note, NOTE_LENGTH)];
     const row = this.#checkpoint.get([seq, isProgress ? 1 : 0, ...texts]);
     if (row === undefined) throw new Error('the event of a checkpoint is gone');

@@ -3,7 +3,7 @@
 
 import { StoreFullError, type StoreUnavailableError } from '../../base/errors/errors.ts';
 import type { Store } from '../store.ts';
-import { LedgerStore } from './ledger-store.ts';
+import { ledgerStore } from './ledger-store.ts';
 import { RetryingChannel } from './retrying-channel.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
@@ -39,7 +39,7 @@ const MAX_IN_FLIGHT_BYTES = 128 * 1024 * 1024;
 
 /** Opens the file, or makes it. Rejects with StoreUnavailableError, which says what is wrong with it. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  return new LedgerStore(await openChannel(options));
+  return ledgerStore(await openChannel(options));
 }
 
 export interface RetryingStoreOptions extends SqliteStoreOptions {
@@ -55,7 +55,7 @@ export async function openRetryingStore(options: RetryingStoreOptions): Promise<
   const open = async () => {
     const channel = await openChannel(options);
     try {
-      await options.prepare(new LedgerStore(channel));
+      await options.prepare(ledgerStore(channel));
       return channel;
     } catch (error) {
       await channel.close();
@@ -63,7 +63,7 @@ export async function openRetryingStore(options: RetryingStoreOptions): Promise<
     }
   };
   try {
-    return new LedgerStore(await open());
+    return ledgerStore(await open());
   } catch (error) {
     if (!(error instanceof StoreFullError)) throw error;
     options.onFull(error);
@@ -72,7 +72,7 @@ export async function openRetryingStore(options: RetryingStoreOptions): Promise<
       options.onOpened();
       return channel;
     };
-    return new LedgerStore(new RetryingChannel(reopen, error));
+    return ledgerStore(new RetryingChannel(reopen, error));
   }
 }
 

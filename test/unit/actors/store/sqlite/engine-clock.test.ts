@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { EngineClock, NO_MOMENT } from '../../../../../actors/store/sqlite/engine-clock.ts';
+import { EngineClock, NO_MOMENT } from '../../../../../actors/store/sqlite/clock.ts';
 
 const START = Date.UTC(2026, 10, 22);
 
