@@ -25,6 +25,8 @@ export class Life {
   /** The running parts by name, in the order of their start. */
   readonly #parts = new Map<string, Part>();
   #endsAt: number | undefined;
+  /** True after the first signal or failed part. Written only here. */
+  isEnding = false;
 
   constructor(shutdownMs: number) {
     this.shutdownMs = shutdownMs;
@@ -116,10 +118,6 @@ export class Life {
     this.root.subscribe({ complete: () => report(this.root.getSnapshot().context.error), error: report });
   }
 
-  get isEnding(): boolean {
-    return this.#endsAt !== undefined;
-  }
-
   /** How long calls in flight may still take when their server is stopped now. */
   get graceMs(): number {
     if (this.#endsAt === undefined) return this.shutdownMs;
@@ -158,6 +156,7 @@ export class Life {
   }
 
   #beginEnd(): void {
+    this.isEnding = true;
     this.#endsAt ??= performance.now() + this.shutdownMs;
   }
 }

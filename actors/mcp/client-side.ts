@@ -47,12 +47,11 @@ export class ClientSide implements Part {
 
   constructor(options: ClientSideOptions) {
     const { config, log, redactor, version, servers, reach } = options;
-    const revision = () => servers.revision;
-    const aggregate = new Aggregate(() => servers.all(), revision);
+    const aggregate = new Aggregate(servers);
     const tagsOf = config.expose === 'search' ? (id: string) => servers.tagsOf(id) : undefined;
     const search = tagsOf && new ToolSearch({ aggregate, tagsOf });
     this.view = { aggregate, discovery: new Discovery(aggregate), search };
-    const profiles = new Profiles({ servers: () => servers.all(), revision, tagsOf });
+    const profiles = new Profiles({ servers, tagsOf });
     this.profiles = profiles;
     this.sessions = new Sessions({
       maxSessions: config.limits.sessions,

@@ -4,7 +4,7 @@
 import { GatewayError } from '../../actors/base/errors/errors.ts';
 import type { Log } from '../../actors/base/errors/log.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
+import { allServers, type Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
 import { answerLogs } from './api/log-stream.ts';
@@ -214,13 +214,15 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-/** What a path below /mcp names, undefined for all servers; null when it is unknown, which was answered. */
+/** Returns the endpoint for a path below /mcp; null if the name is unknown and the request was refused. */
 function endpointOf(routes: RouteContext, context: ExchangeContext, id: string | undefined): Endpoint | null {
-  if (id === undefined) return undefined;
-  const { mcp } = routes;
+  if (id === undefined) return allServers;
+  const { clients, servers } = routes.mcp;
   // No id of a server begins like that.
-  if (id.startsWith('@')) return found(routes, context, failRpc, () => mcp.clients.profiles.get(id.slice(1)));
-  return found(routes, context, failRpc, () => mcp.servers.require(id));
+  const isProfile = id.startsWith('@');
+  return found(routes, context, failRpc, () =>
+    isProfile ? { profile: clients.profiles.get(id.slice(1)) } : { server: servers.require(id) },
+  );
 }
 
 /** What `find` gives; null when it throws, and `refuse` has answered. */

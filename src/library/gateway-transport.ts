@@ -6,16 +6,15 @@
 
 import { GatewayError, StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Gateway as Core } from '../../actors/gateway/gateway.ts';
-import { isModern } from '../../actors/mcp/clients/eras/modern-caller.ts';
 import type { Origin } from '../../actors/mcp/clients/message-router.ts';
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
+import type { Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ClientSession } from '../../actors/mcp/clients/sessions/session.ts';
 import { errorMessage, resultMessage } from '../../actors/mcp/jsonrpc/compose.ts';
 import type { Envelope } from '../../actors/mcp/jsonrpc/envelope.ts';
 import { readClientMessage } from '../../actors/mcp/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
 import { rawOf, whole } from '../../actors/mcp/jsonrpc/span.ts';
-import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
 import { coreOf } from './embedded-gateway.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -77,7 +76,7 @@ export class GatewayTransport {
 
   #take(envelope: Envelope): void {
     const { router } = this.#gateway.mcp.clients;
-    if (envelope.kind === 'request' && isModern(envelope)) this.#takeStateless(envelope);
+    if (envelope.kind === 'request' && envelope.isModern) this.#takeStateless(envelope);
     else if (envelope.kind !== 'request') this.#note(envelope);
     else if (envelope.method === 'initialize' && this.#session === undefined) {
       router.open(envelope, this.#target(), this.#outlet(), this.#origin(), (session) =>
@@ -156,8 +155,10 @@ export class GatewayTransport {
     throw error;
   }
 
-  #target(): ManagedServer | undefined {
-    return this.#server === undefined ? undefined : this.#gateway.mcp.servers.require(this.#server);
+  #target(): Endpoint {
+    return {
+      server: this.#server === undefined ? undefined : this.#gateway.mcp.servers.require(this.#server),
+    };
   }
 
   #origin(): Origin {

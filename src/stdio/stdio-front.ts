@@ -12,10 +12,10 @@ import type { Readable, Writable } from 'node:stream';
 import { StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Part } from '../../actors/base/supervision/part.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import { isModern, type ModernCaller, readCaller } from '../../actors/mcp/clients/eras/modern-caller.ts';
+import { type ModernCaller, readCaller } from '../../actors/mcp/clients/eras/modern-caller.ts';
 import type { Origin } from '../../actors/mcp/clients/message-router.ts';
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
-import { type Endpoint, profileAt } from '../../actors/mcp/clients/profiles/profile.ts';
+import type { Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ClientSession } from '../../actors/mcp/clients/sessions/session.ts';
 import { resultMessage } from '../../actors/mcp/jsonrpc/compose.ts';
 import type { Envelope } from '../../actors/mcp/jsonrpc/envelope.ts';
@@ -154,7 +154,7 @@ export class StdioFront implements Part {
     const lines = this.#lines;
     const receipts = this.#receipts;
     const { router } = this.#gateway.mcp.clients;
-    if (isModern(envelope) && envelope.kind === 'request') {
+    if (envelope.isModern && envelope.kind === 'request') {
       this.#takeStateless(envelope);
       return;
     }
@@ -240,7 +240,7 @@ export class StdioFront implements Part {
     clearTimeout(this.#learning);
     this.#learning = undefined;
     const { view, eraBridge } = this.#gateway.mcp.clients;
-    const { discovery } = profileAt(this.#endpoint) ?? view;
+    const { discovery } = this.#endpoint.profile ?? view;
     discovery.learn(eraBridge.listingClientOf({ session: this.#session, caller }));
   }
 
@@ -298,7 +298,7 @@ export class StdioFront implements Part {
   get #endpoint(): Endpoint {
     const { server, profile } = this.#options;
     const { clients, servers } = this.#gateway.mcp;
-    if (profile !== undefined) return clients.profiles.get(profile);
-    return server === undefined ? undefined : servers.require(server);
+    if (profile !== undefined) return { profile: clients.profiles.get(profile) };
+    return { server: server === undefined ? undefined : servers.require(server) };
   }
 }

@@ -1,4 +1,4 @@
-// An MCP client in this process. A call to one server is sent in the era of that server; lists and calls at the merged address
+// An MCP client in this process. Calls and lists of one server are sent in the era of that server; those at the merged address
 // are requests of the modern era. Router, limits and log are those of all other clients.
 //
 // IPC1  each request ends once: by its answer, its signal or its deadline; in the latter two it is cancelled at its server.
@@ -23,12 +23,13 @@ import { toolCallEnvelope } from '../jsonrpc/tool-call-message.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
 import type { MessageRouter, Origin, Running } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
+import { allServers } from './profiles/profile.ts';
 import type { OwnCaller } from './routing/modern-router.ts';
 import type { Tool, ToolRequestOptions, ToolResult } from './tool-request.ts';
 
 /** The gateway, as far as this client needs it. */
 export interface InProcessHost {
-  readonly router: Pick<MessageRouter, 'stateless' | 'callTool'>;
+  readonly router: Pick<MessageRouter, 'stateless' | 'ownRequest'>;
   readonly serverInfo: { readonly name: string; readonly version: string };
   /** Throws UnknownServerError. */
   server(id: string): ManagedServer;
@@ -92,7 +93,7 @@ export class InProcessClient {
     const tools: Tool[] = [];
     let cursor: unknown;
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const result = await this.#request('tools/list', cursor === undefined ? {} : { cursor }, options);
+      const result = await this.#list(cursor === undefined ? {} : { cursor }, options);
       if (Array.isArray(result.tools)) tools.push(...result.tools.filter(isTool));
       cursor = result.nextCursor;
       if (cursor === undefined) return tools;
@@ -110,7 +111,7 @@ export class InProcessClient {
     const own = key === undefined ? {} : { [KEY_MEMBER]: rawJson(key) };
     const begin: Begin = (id, server, waiting, origin) => {
       const envelope = toolCallEnvelope(id, name, args, own);
-      return this.#host.router.callTool(envelope, this.#caller, server as ManagedServer, waiting, origin);
+      return this.#host.router.ownRequest(envelope, this.#caller, server as ManagedServer, waiting, origin);
     };
     const result =
       options.server === undefined
@@ -121,7 +122,17 @@ export class InProcessClient {
     return result as ToolResult;
   }
 
-  /** Sends a request as a modern client does. */
+  /** Requests a page of tools, in the server's era if there is one server. */
+  #list(params: { readonly cursor?: unknown }, options: InProcessOptions): Promise<Result> {
+    if (options.server === undefined) return this.#request('tools/list', params, options);
+    return this.#answerOf('tools/list', options, {}, (id, server, waiting, origin) => {
+      const request = { jsonrpc: '2.0', id, method: 'tools/list', params };
+      const envelope = readClientMessage(Buffer.from(JSON.stringify(request)));
+      return this.#host.router.ownRequest(envelope, this.#caller, server as ManagedServer, waiting, origin);
+    });
+  }
+
+  /** Sends a modern request to all servers. */
   #request(
     method: string,
     params: Readonly<Record<string, unknown>>,
@@ -129,12 +140,12 @@ export class InProcessClient {
     progress: Progress = {},
     key?: string,
   ): Promise<Result> {
-    return this.#answerOf(method, options, progress, (id, server, waiting, origin) => {
+    return this.#answerOf(method, options, progress, (id, _, waiting, origin) => {
       const own = { progressToken: id, ...(key === undefined ? {} : { [KEY_MEMBER]: key }) };
       const _meta = { ...own, ...modernMeta(this.#caller) };
       const request = { jsonrpc: '2.0', id, method, params: { ...params, _meta } };
       const envelope = readClientMessage(Buffer.from(JSON.stringify(request)));
-      return this.#host.router.stateless(envelope, server, waiting, origin);
+      return this.#host.router.stateless(envelope, allServers, waiting, origin);
     });
   }
 

@@ -10,12 +10,11 @@ import type { ManagedServer } from '../servers/managed-server.ts';
 import { ClientExchange, type ExchangeEnd } from './client-exchange.ts';
 import { type ModernCaller, readCaller } from './eras/modern-caller.ts';
 import type { Outlet } from './outlet.ts';
-import { type Endpoint, type Profile, profileAt, serverAt } from './profiles/profile.ts';
+import type { Endpoint, Profile } from './profiles/profile.ts';
 import { type ClientRequest, routeTo } from './routed-request.ts';
 import type { RouterHost } from './router-host.ts';
-import { AggregateContexts } from './routing/aggregate-contexts.ts';
-import { routeToAny } from './routing/aggregate-router.ts';
-import { type OwnCaller, routeModern, routeOwnCall } from './routing/modern-router.ts';
+import { AggregateContexts, routeToAny } from './routing/aggregate-router.ts';
+import { type OwnCaller, routeModern, routeOwnRequest } from './routing/modern-router.ts';
 import { routeToServer } from './routing/server-router.ts';
 import { gatewayInitializeResult, initializeAtServer, readInitialize } from './sessions/initialize.ts';
 import { listen } from './sessions/listen.ts';
@@ -58,14 +57,12 @@ export class MessageRouter {
    */
   open(
     envelope: Envelope,
-    endpoint: Endpoint,
+    { server, profile }: Endpoint,
     outlet: Outlet,
     origin: Origin,
     onSession: (session: ClientSession) => void,
   ): void {
     const { principal = anonymous } = origin;
-    const server = serverAt(endpoint);
-    const profile = profileAt(endpoint);
     const introduction = readInitialize(envelope);
     const { sessions } = this.#gateway;
     const session = sessions.create({ target: server?.id, profile, principal, ...introduction });
@@ -96,12 +93,15 @@ export class MessageRouter {
    * Routes a request of the modern era, to one server, to those of a profile, or to all. Returns its exchange, or undefined if
    * the request has ended. Throws RpcFault for wrong metadata, OverloadedError if too many clients listen.
    */
-  stateless(received: Envelope, endpoint: Endpoint, outlet: Outlet, origin: Origin): Running | undefined {
+  stateless(
+    received: Envelope,
+    { server, profile }: Endpoint,
+    outlet: Outlet,
+    origin: Origin,
+  ): Running | undefined {
     const { states } = this.#gateway;
     const envelope = states?.plain(received) ?? received;
     const caller = readCaller(envelope, shownPrincipal(origin));
-    const server = serverAt(endpoint);
-    const profile = profileAt(endpoint);
     if (envelope.method === 'subscriptions/listen')
       return listen(this.#gateway, { envelope, caller, server, profile, outlet });
     const request = this.#begin(envelope, outlet, origin, undefined, caller, profile);
@@ -110,8 +110,8 @@ export class MessageRouter {
     return this.#dispatch(request, server, profile);
   }
 
-  /** Routes a tool call of the gateway itself to one server. Returns its exchange, or undefined if the call has ended. */
-  callTool(
+  /** Routes the gateway's own tool call or list to one server. Returns the exchange, or undefined if already ended. */
+  ownRequest(
     envelope: Envelope,
     caller: OwnCaller,
     server: ManagedServer,
@@ -120,7 +120,7 @@ export class MessageRouter {
   ): Running | undefined {
     const request = this.#begin(envelope, outlet, origin, undefined, caller, undefined);
     return this.#dispatch(request, server, undefined, () =>
-      routeOwnCall(routeTo(request, server), caller, this.#gateway),
+      routeOwnRequest(routeTo(request, server), caller, this.#gateway),
     );
   }
 

@@ -5,7 +5,17 @@
 // - the result is independent of the order of the list.
 
 import { EditConflictError } from '../../base/errors/errors.ts';
-import { between, type Edit, isInPieces, type Message, PIECES_FROM, sizeOf } from './span.ts';
+import type { Envelope } from './envelope.ts';
+import {
+  between,
+  type Edit,
+  isInPieces,
+  type Message,
+  PIECES_FROM,
+  replacing,
+  sizeOf,
+  whole,
+} from './span.ts';
 
 /**
  * Returns the edited message. Large messages are returned in pieces and not copied. Throws EditConflictError for edits that
@@ -23,6 +33,19 @@ export function applyEdits(message: Message, edits: readonly Edit[]): Message {
   }
   pieces.push(...between(message, read, Number.POSITIVE_INFINITY));
   return gathered(pieces);
+}
+
+/** Applies these edits and a new id, which is also the progress token. Throws EditConflictError. */
+export function renumbered(
+  { bytes, id, askedToken }: Envelope,
+  rawId: string,
+  edits?: readonly Edit[],
+): Buffer {
+  // Most clients write the id before `params`: in this order the edits need no sorting.
+  const all = id === undefined ? [] : [replacing(id, rawId)];
+  if (edits !== undefined) all.push(...edits);
+  if (askedToken !== undefined) all.push(replacing(askedToken, rawId));
+  return whole(applyEdits(bytes, all));
 }
 
 /** Returns the edits sorted by position; a sorted list is returned unchanged. */

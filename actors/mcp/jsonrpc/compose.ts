@@ -1,8 +1,6 @@
 // Messages the gateway writes itself. Ids are raw JSON in Latin-1, as rawOf() gives them.
 
-import { applyEdits } from './apply-edits.ts';
-import type { Envelope } from './envelope.ts';
-import { type Edit, type Message, PIECES_FROM, rawJson, replacing, whole } from './span.ts';
+import { type Message, PIECES_FROM, rawJson } from './span.ts';
 import { withoutHalves } from './well-formed.ts';
 
 export function requestMessage(rawId: string, method: string, params: unknown): Buffer {
@@ -22,19 +20,6 @@ export function resultMessage(rawId: string, result: unknown): Buffer {
 /** As resultMessage, with the result as raw JSON. */
 export function resultTextMessage(rawId: string, rawResult: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${rawId},"result":${rawResult}}`, 'latin1');
-}
-
-/** Applies these edits and a new id, which is also the progress token. Throws EditConflictError. */
-export function renumbered(
-  { bytes, id, askedToken }: Envelope,
-  rawId: string,
-  edits?: readonly Edit[],
-): Buffer {
-  // Most clients write the id before `params`: in this order the edits need no sorting.
-  const all = id === undefined ? [] : [replacing(id, rawId)];
-  if (edits !== undefined) all.push(...edits);
-  if (askedToken !== undefined) all.push(replacing(askedToken, rawId));
-  return whole(applyEdits(bytes, all));
 }
 
 /** A result that is sent again and again: made into bytes once and never copied. */

@@ -21,6 +21,9 @@ interface Member extends Span {
 
 const SHORT_BYTES = 256;
 
+/** Key in `params._meta` of the protocol version of a modern request. */
+export const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
+
 export class Envelope {
   #message: Message;
   kind: Kind = 'notification';
@@ -33,6 +36,8 @@ export class Envelope {
   askedToken: Span | undefined;
   /** `params._meta` holds members that the specification does not reserve, the token among them. */
   hasOwnMeta = false;
+  /** The message names its protocol version, and so belongs to the modern era, `initialize` too. */
+  isModern = false;
   /** Few, and each once: looking through them costs less than a Map. */
   #members: Member[] | undefined;
   #meta: Member[] | undefined;
@@ -136,6 +141,7 @@ export class Envelope {
         rpcCodes.invalidRequest,
         `params._meta has more than ${MAX_RESERVED} reserved members`,
       );
+    if (key === PROTOCOL_VERSION) this.isModern = true;
     this.#meta.push({ name: key, start: span.start, end: span.end, text: undefined });
   }
 }

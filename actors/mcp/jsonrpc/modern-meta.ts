@@ -4,7 +4,7 @@
 // MO1  beyond those members a message stays as it was received, byte for byte.
 
 import { applyEdits } from './apply-edits.ts';
-import type { Envelope } from './envelope.ts';
+import { type Envelope, PROTOCOL_VERSION } from './envelope.ts';
 import {
   addFirst,
   type Changes,
@@ -30,7 +30,7 @@ const BRACE = 0x7b;
 
 /** Members of `_meta` that the specification reserves (2026-07-28, "General fields"). */
 export const metaKeys = {
-  protocolVersion: 'io.modelcontextprotocol/protocolVersion',
+  protocolVersion: PROTOCOL_VERSION,
   clientInfo: 'io.modelcontextprotocol/clientInfo',
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
   logLevel: 'io.modelcontextprotocol/logLevel',

@@ -19,7 +19,8 @@ export class MessageBuffer {
   /** Beyond so many bytes the message is read while it arrives. */
   readonly #maxUnreadBytes: number;
   #pieces: Buffer[] = [];
-  #length = 0;
+  /** Bytes so far; only the buffer writes it. */
+  length = 0;
   /** Where small pieces are put together; `#filled` bytes of it follow what is in `#pieces`. */
   #block = EMPTY;
   #filled = 0;
@@ -31,16 +32,12 @@ export class MessageBuffer {
     this.#maxUnreadBytes = Math.min(maxBytes, maxWholeBytes);
   }
 
-  get isEmpty(): boolean {
-    return this.#length === 0;
-  }
-
   append(piece: Buffer): void {
-    const isFirst = this.#length === 0;
-    this.#length += piece.length;
-    if (this.#large === undefined && this.#length > this.#maxUnreadBytes) this.#read();
+    const isFirst = this.length === 0;
+    this.length += piece.length;
+    if (this.#large === undefined && this.length > this.#maxUnreadBytes) this.#read();
     this.#large?.feed(piece);
-    if (this.#length > this.#maxBytes) this.#drop();
+    if (this.length > this.#maxBytes) this.#drop();
     else if (isFirst || piece.length >= LARGE_BYTES) {
       this.#closeBlock();
       this.#pieces.push(piece);
@@ -51,10 +48,10 @@ export class MessageBuffer {
   take(): Buffer | LargeMessage {
     const large = this.#large;
     this.#closeBlock();
-    if (large !== undefined && this.#length <= this.#maxBytes) large.pieces = this.#pieces;
+    if (large !== undefined && this.length <= this.#maxBytes) large.pieces = this.#pieces;
     const taken = large ?? this.#whole();
     this.#large = undefined;
-    this.#length = 0;
+    this.length = 0;
     this.#drop();
     return taken;
   }
@@ -68,7 +65,7 @@ export class MessageBuffer {
 
   #whole(): Buffer {
     const [first = EMPTY, ...more] = this.#pieces;
-    return more.length === 0 ? first : Buffer.concat(this.#pieces, this.#length);
+    return more.length === 0 ? first : Buffer.concat(this.#pieces, this.length);
   }
 
   #drop(): void {

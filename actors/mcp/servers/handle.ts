@@ -28,8 +28,8 @@ import { InFlight } from './calls/in-flight.ts';
 import { Latency } from './calls/latency.ts';
 import { RequestStateAffinity } from './calls/request-state-affinity.ts';
 import { CircuitBreaker } from './life/circuit-breaker.ts';
-import type { Pool } from './pool/pool.ts';
-import { canTake, type PoolMember } from './pool/pool-member.ts';
+import { canTake, type Pool } from './pool/pool.ts';
+import type { PoolMember } from './pool/pool-member.ts';
 
 export interface HandleHooks {
   /** A call waits and the gate is shut: the machine is to open it. */
@@ -99,7 +99,7 @@ export class Handle {
   }
 
   get waiting(): number {
-    return this.#room.size;
+    return this.#room.calls.size;
   }
 
   /** The call that has waited in the queue longest. */
@@ -199,10 +199,10 @@ export class Handle {
   /** Sends whatever can be sent by now, oldest first. */
   drain(): void {
     // A call that cannot be sent ends, and its end comes back here: thousands of them would fill the stack.
-    if (this.#isDraining || this.#room.size === 0) return;
+    if (this.#isDraining || this.#room.calls.size === 0) return;
     this.#isDraining = true;
     try {
-      for (const call of this.#room) {
+      for (const call of this.#room.calls) {
         if (!this.isOpen || this.#inFlight.isFull) return;
         if (!this.#inFlight.hasRoomFor(call)) continue;
         const member = this.#pick(call);
@@ -324,7 +324,7 @@ export class Handle {
     if (outcome !== 'dropped') this.latency.note(now - call.acceptedAt);
     if (outcome === 'answered' && call.member !== undefined) call.member.renewals = 0;
     this.#leave(call, now);
-    if (this.#room.size > 0) this.drain();
+    if (this.#room.calls.size > 0) this.drain();
   }
 
   /** Removes the call from its connection, or from the queue. */

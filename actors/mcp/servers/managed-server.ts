@@ -18,8 +18,7 @@ import { ServerStart, type StartOptions } from './life/server-start.ts';
 import { requestable } from './notifications/server-request.ts';
 import type { LogLevel, Subscriptions } from './notifications/subscriptions.ts';
 import type { UpstreamSubscriptions } from './notifications/upstream-subscriptions.ts';
-import type { Pool } from './pool/pool.ts';
-import { canTake } from './pool/pool-member.ts';
+import { canTake, type Pool } from './pool/pool.ts';
 import { ServerTraffic, type ServerTrafficOptions } from './server-traffic.ts';
 import type { TaskRecords } from './tasks/task-records.ts';
 

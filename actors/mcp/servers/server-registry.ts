@@ -6,10 +6,11 @@ import type { CallOwner } from './calls/call-owner.ts';
 import type { ManagedServer } from './managed-server.ts';
 
 export class ServerRegistry {
+  /** Increases when the servers or a cache change. Written only here. */
+  revision = 0;
   readonly #byId = new Map<string, ManagedServer>();
   #catalog: Catalog = { servers: {} };
   #order: readonly ManagedServer[] = [];
-  #revision = 0;
 
   get(id: string): ManagedServer | undefined {
     return this.#byId.get(id);
@@ -33,13 +34,8 @@ export class ServerRegistry {
     return this.#catalog.servers[id]?.tags ?? [];
   }
 
-  /** Increases with each change of a server's cache, so that a comparison need not visit every server. */
-  get revision(): number {
-    return this.#revision;
-  }
-
   noteLearned(): void {
-    this.#revision += 1;
+    this.revision += 1;
   }
 
   /** Releases everything that servers keep for a client that has left. `target` is its only server, if it has one. */
@@ -59,6 +55,10 @@ export class ServerRegistry {
   /** This catalog is in use from now on, and its servers are set. */
   use(catalog: Catalog): void {
     this.#catalog = catalog;
+    const before = this.#order;
     this.#order = Object.keys(catalog.servers).flatMap((id) => this.get(id) ?? []);
+    const isSame =
+      this.#order.length === before.length && this.#order.every((server, at) => server === before[at]);
+    if (!isSame) this.revision += 1;
   }
 }

@@ -3,7 +3,7 @@
 // webhooks, whose signature covers the whole body, and of the form for the inspector's key. A body that comes in one piece
 // needs no room.
 //
-// BB1 (A8)  all of them together hold no more than the budget, in memory as it is (body-pieces.ts).
+// BB1 (A8)  all of them together hold no more than the budget, in memory as it is (incoming-body.ts).
 // BB2 (A6)  one address gets half of it at most (actors/base/bounds/budget.ts). Of IPv6 the first 64 bits are one, since who has any of
 //           those addresses has them all. The address is that of the socket: behind a proxy all senders are one.
 // BB3       what was taken is given back when the body is whole, refused or gone.

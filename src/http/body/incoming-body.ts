@@ -8,7 +8,89 @@
 import type { Deadlines, Waiting } from '../../../actors/base/time/deadlines.ts';
 import { type BodyProblem, type HttpRequest, LINGER_MS } from '../listener/seam.ts';
 import type { Allowance, BodyBudget } from './body-budget.ts';
-import { BodyPieces } from './body-pieces.ts';
+
+const LARGE_BYTES = 16_384;
+const MIN_BLOCK_BYTES = 1_024;
+const MAX_BLOCK_BYTES = 65_536;
+
+/** Approximate overhead per piece, in bytes. */
+const PIECE_BYTES = 256;
+
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/**
+ * Received body pieces. Small pieces share blocks, because each object would cost hundreds of times the bytes; the first piece and
+ * large ones are not copied, because most bodies arrive in one piece.
+ */
+export class BodyPieces {
+  #first = NOTHING;
+  #others: Buffer[] | undefined;
+  #bytes = 0;
+  /** Filled bytes of the last block of small pieces. */
+  #block = NOTHING;
+  #filled = 0;
+
+  /** Returns the memory needed to add this number of bytes. */
+  costOf(bytes: number): number {
+    if (this.#fits(bytes)) return 0;
+    return PIECE_BYTES + (this.#isKept(bytes) ? bytes : this.#blockBytes(bytes));
+  }
+
+  /** Adds bytes, which the caller must not change afterwards. */
+  add(bytes: Buffer): void {
+    if (this.#bytes === 0) this.#first = bytes;
+    else if (this.#isKept(bytes.length)) {
+      this.#close();
+      this.#push(bytes);
+    } else {
+      if (!this.#fits(bytes.length)) {
+        this.#close();
+        this.#block = Buffer.allocUnsafeSlow(this.#blockBytes(bytes.length));
+      }
+      this.#filled += bytes.copy(this.#block, this.#filled);
+    }
+    this.#bytes += bytes.length;
+  }
+
+  whole(): Buffer {
+    this.#close();
+    return this.#others === undefined
+      ? this.#first
+      : Buffer.concat([this.#first, ...this.#others], this.#bytes);
+  }
+
+  clear(): void {
+    this.#first = NOTHING;
+    this.#others = undefined;
+    this.#block = NOTHING;
+    this.#filled = 0;
+    this.#bytes = 0;
+  }
+
+  #push(bytes: Buffer): void {
+    this.#others ??= [];
+    this.#others.push(bytes);
+  }
+
+  #isKept(bytes: number): boolean {
+    return this.#bytes === 0 || bytes >= LARGE_BYTES;
+  }
+
+  #fits(bytes: number): boolean {
+    return !this.#isKept(bytes) && this.#filled + bytes <= this.#block.length;
+  }
+
+  #blockBytes(bytes: number): number {
+    return Math.max(bytes, Math.min(MAX_BLOCK_BYTES, Math.max(MIN_BLOCK_BYTES, this.#bytes)));
+  }
+
+  /** Closes the block. */
+  #close(): void {
+    if (this.#filled > 0) this.#push(this.#block.subarray(0, this.#filled));
+    this.#block = NOTHING;
+    this.#filled = 0;
+  }
+}
 
 export class IncomingBody implements Waiting<IncomingBody> {
   /** Set and read by the deadlines. */

@@ -3,6 +3,7 @@
 //
 // EXC1  MCP addresses return every error as a JSON-RPC message, and answer an accepted request with status 200 (ADR9).
 
+import { randomBytes } from 'node:crypto';
 import { GatewayError, OverloadedError, StoppedError } from '../../../actors/base/errors/errors.ts';
 import { anonymous, type Principal } from '../../../actors/identity/principal.ts';
 import { errorMessage } from '../../../actors/mcp/jsonrpc/compose.ts';
@@ -10,7 +11,34 @@ import { RpcFault, rpcCodes } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
 import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import type { BodyProblem, HeaderList, HttpReply, HttpRequest } from '../listener/seam.ts';
 import { reasonPhrase, refusalCode, statusOf, statusOfFault } from '../status.ts';
-import { requestIdOf, traceparentOf } from './trace.ts';
+
+const saneId = /^[A-Za-z0-9._:-]{1,128}$/;
+// Trace Context Level 1, section 3.2: version 00; all-zero ids are invalid.
+const saneTrace = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})$/;
+
+/** Returns the client's id if valid, or a new one. */
+export function requestIdOf(given: string | undefined): string {
+  return given !== undefined && saneId.test(given) ? given : random.take(16);
+}
+
+/** Continues the trace under a new span; without a trace, starts one that is not sampled. */
+export function traceparentOf(given: string | undefined): string {
+  const match = given === undefined ? null : saneTrace.exec(given);
+  const span = random.take(8);
+  return match === null ? `00-${random.take(16)}-${span}-00` : `00-${match[1]}-${span}-${match[2]}`;
+}
+
+/** Random bytes for many requests at once, because a system call per request is expensive. */
+const random = {
+  pool: '',
+  take(bytes: number): string {
+    const length = bytes * 2;
+    if (this.pool.length < length) this.pool = randomBytes(4096).toString('hex');
+    const taken = this.pool.slice(-length);
+    this.pool = this.pool.slice(0, -length);
+    return taken;
+  },
+};
 
 type Header = HeaderList[number];
 

@@ -3,9 +3,9 @@
 // that belong to no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
 
 import { GatewayError } from '../../../actors/base/errors/errors.ts';
-import { isModern, readCaller } from '../../../actors/mcp/clients/eras/modern-caller.ts';
+import { readCaller } from '../../../actors/mcp/clients/eras/modern-caller.ts';
 import { unknownState } from '../../../actors/mcp/clients/eras/suspended-calls.ts';
-import { type Endpoint, profileAt, serverAt } from '../../../actors/mcp/clients/profiles/profile.ts';
+import type { Endpoint } from '../../../actors/mcp/clients/profiles/profile.ts';
 import { parseEventId } from '../../../actors/mcp/clients/sessions/replay-ring.ts';
 import type { ClientSession } from '../../../actors/mcp/clients/sessions/session.ts';
 import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
@@ -18,8 +18,7 @@ import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';
 import { EventStream, liveStreams } from './event-stream.ts';
 import type { ExchangeContext } from './exchange-context.ts';
-import { checkMirrorHeaders } from './mirror-headers.ts';
-import { isModernHeader, postModern } from './modern-endpoint.ts';
+import { checkMirrorHeaders, isModernHeader, postModern } from './modern-endpoint.ts';
 import { PostOutlet } from './post-outlet.ts';
 
 /** What nearly every client sends: no need to read it again each time. */
@@ -43,7 +42,7 @@ export function post(
   if (envelope === undefined) return;
   const { nodes } = routes;
   try {
-    const isStateless = isModern(envelope);
+    const isStateless = envelope.isModern;
     if (isStateless && isRetryElsewhere(routes, context, envelope)) return;
     // What belongs to a session is for the node that has it, also while this one stops.
     const isOfSession = nodes !== undefined && !isStateless && envelope.method !== 'initialize';
@@ -199,10 +198,8 @@ function sessionOf(
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message, rawId), 400);
     return undefined;
   }
-  const profile = profileAt(endpoint);
-  const server = serverAt(endpoint);
   const { mcp, life, nodes } = routes;
-  const session = mcp.clients.sessions.find(id, server?.id, context.principal, profile);
+  const session = mcp.clients.sessions.find(id, endpoint, context.principal);
   // The client has to initialize anew; 404 is what tells it so.
   const gone = () => context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);
   if (session === undefined) {

@@ -2,7 +2,6 @@
 // answer is JSON, and other messages of the server are dropped.
 
 import { GatewayError, StoppedError } from '../../../actors/base/errors/errors.ts';
-import { isModern } from '../../../actors/mcp/clients/eras/modern-caller.ts';
 import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
 import { readClientMessage } from '../../../actors/mcp/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
@@ -11,7 +10,7 @@ import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';
 import { closing, type ExchangeContext } from './exchange-context.ts';
 import { isRetryElsewhere } from './mcp-endpoint.ts';
-import { checkMirrorHeaders } from './mirror-headers.ts';
+import { checkMirrorHeaders } from './modern-endpoint.ts';
 import { JsonOutlet } from './post-outlet.ts';
 
 /** Refuses what the headers alone tell; true when the body is wanted. */
@@ -51,13 +50,13 @@ export function rpc(routes: RouteContext, context: ExchangeContext, body: Buffer
       context.empty(202);
       return;
     }
-    if (isModern(envelope) && isRetryElsewhere(routes, context, envelope)) return;
+    if (envelope.isModern && isRetryElsewhere(routes, context, envelope)) return;
     if (routes.life.isEnding) throw new StoppedError('the gateway is stopping and takes no new requests');
     const server = routes.mcp.servers.require(context.request.headers['x-mcp-server'] ?? '');
     const outlet = new JsonOutlet(context);
-    if (!isModern(envelope)) routes.mcp.clients.router.single(server, envelope, outlet, context);
+    if (!envelope.isModern) routes.mcp.clients.router.single(server, envelope, outlet, context);
     else if (envelope.method !== 'subscriptions/listen')
-      cancelWhenGone(context, routes.mcp.clients.router.stateless(envelope, server, outlet, context));
+      cancelWhenGone(context, routes.mcp.clients.router.stateless(envelope, { server }, outlet, context));
     else
       throw new RpcFault(
         rpcCodes.methodNotFound,

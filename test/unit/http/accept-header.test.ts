@@ -31,7 +31,7 @@ function statusOf(accept: string): number | undefined {
     localPort: 0,
     isBodyExact: true,
   };
-  get({} as RouteContext, new ExchangeContext(request, reply), undefined);
+  get({} as RouteContext, new ExchangeContext(request, reply), {});
   return sent;
 }
 

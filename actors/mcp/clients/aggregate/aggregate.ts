@@ -8,9 +8,7 @@
 // GA3  each item is valid for strict clients of the era of the request (server/lists/checked-list.ts).
 
 import { KeptResult } from '../../jsonrpc/compose.ts';
-import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
-import type { RpcFault } from '../../jsonrpc/rpc-fault.ts';
 import { rawJson } from '../../jsonrpc/span.ts';
 import type { ServerCache } from '../../servers/cache/server-cache.ts';
 import type { ServerDescription } from '../../servers/cache/server-description.ts';
@@ -29,7 +27,7 @@ import { withoutTaskSupport } from '../../servers/lists/task-support.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { ListPages, type ServerItems } from './list-pages.ts';
 import { mergedInstructions } from './merged-instructions.ts';
-import { type Lookup, type Resolution, type Resolving, resolve, type Target } from './resolution.ts';
+import type { Lookup, Target } from './resolution.ts';
 import { type ToolFilter, toolFilter } from './tool-filter.ts';
 import { MergedNames } from './tool-names.ts';
 import { matchesTemplate } from './uri-template.ts';
@@ -43,6 +41,14 @@ export interface Shown extends Target {
   readonly legacyItem: ListItem;
   /** Characters of its text in the list. */
   readonly chars: number;
+}
+
+/** Servers in a view. */
+export interface ServerSource {
+  /** In the order of the catalog. */
+  all(): readonly ManagedServer[];
+  /** Changes with the servers, their caches and the filter. */
+  readonly revision: number;
 }
 
 /** Of those who see only a part of the servers. */
@@ -69,28 +75,18 @@ interface MergedList {
 }
 
 export class Aggregate implements Lookup {
-  readonly #servers: () => readonly ManagedServer[];
+  readonly #source: ServerSource;
   readonly #filters = new WeakMap<ManagedServer, ToolFilter>();
   readonly #lists = new Map<ListKind, MergedList>();
   readonly #pages: ListPages;
   #stamp = 0;
-  /** As of the stamp. */
-  #all: readonly ManagedServer[] = [];
   #revision = -1;
-  readonly #revisionNow: () => number;
   #keptBytes = 0;
   readonly #mostKeptBytes: number;
   readonly #narrowing: Narrowing | undefined;
 
-  /** `revision` goes up with every change in what is known of any server, and of what `narrowing` says. */
-  constructor(
-    servers: () => readonly ManagedServer[],
-    revision: () => number,
-    pageItems?: number,
-    narrowing?: Narrowing,
-  ) {
-    this.#servers = servers;
-    this.#revisionNow = revision;
+  constructor(source: ServerSource, pageItems?: number, narrowing?: Narrowing) {
+    this.#source = source;
     this.#pages = new ListPages(pageItems);
     this.#narrowing = narrowing;
     this.#mostKeptBytes = narrowing === undefined ? KEPT_BYTES : KEPT_BYTES_NARROWED;
@@ -104,25 +100,22 @@ export class Aggregate implements Lookup {
 
   /** Forgets what was made of the servers when it may be wrong. */
   #refresh(): void {
-    const all = this.#servers();
-    const revision = this.#revisionNow();
-    if (revision !== this.#revision || !areSame(all, this.#all)) {
-      this.#revision = revision;
-      this.#all = all;
-      this.#stamp += 1;
-      this.#lists.clear();
-      this.#keptBytes = 0;
-    }
+    const { revision } = this.#source;
+    if (revision === this.#revision) return;
+    this.#revision = revision;
+    this.#stamp += 1;
+    this.#lists.clear();
+    this.#keptBytes = 0;
   }
 
   /** The servers that take part: those not switched off. */
   *servers(): Iterable<ManagedServer> {
-    for (const server of this.#servers()) if (server.entry.enabled) yield server;
+    for (const server of this.#source.all()) if (server.entry.enabled) yield server;
   }
 
   /** Those not switched off, seen or not. */
   #everyone(): readonly ManagedServer[] {
-    return (this.#narrowing?.everyone() ?? this.#servers()).filter(({ entry }) => entry.enabled);
+    return (this.#narrowing?.everyone() ?? this.#source.all()).filter(({ entry }) => entry.enabled);
   }
 
   isAllowed(server: ManagedServer, tool: string): boolean {
@@ -136,7 +129,8 @@ export class Aggregate implements Lookup {
 
   /** Whether clients may see this tool in a list. */
   isShown(server: ManagedServer, tool: ListItem): boolean {
-    return this.isAllowed(server, tool.key) && annotationFaultOf(server, tool) === undefined;
+    if (!this.isAllowed(server, tool.key)) return false;
+    return server.entry.runtime === 'stdio' || annotationFaultOf(server, tool) === undefined;
   }
 
   /** A page of the merged list, the first without a cursor. Throws RpcFault -32602 for what is no cursor of this list. */
@@ -157,11 +151,6 @@ export class Aggregate implements Lookup {
     return this.#merged('tools').targets;
   }
 
-  /** Returns the target of a request, or the fault for an unknown name. Throws RpcFault for a malformed request. */
-  resolve(envelope: Envelope, resolving: Resolving): Resolution | RpcFault {
-    return resolve(this, envelope, resolving);
-  }
-
   /** Where a prefixed tool or prompt name leads. */
   find(kind: 'tools' | 'prompts', name: string): Target | undefined {
     return this.#merged(kind).targets.get(name);
@@ -177,7 +166,7 @@ export class Aggregate implements Lookup {
     if (plain === undefined) return undefined;
     const { server: id, tool: key } = plain;
     const found = everyone.find((server) => server.id === id);
-    if (found === undefined || !this.#servers().includes(found)) return undefined;
+    if (found === undefined || !this.#source.all().includes(found)) return undefined;
     const { cache, entry } = found;
     if (entry.isolation === 'shared' && cache.isLearnt && cache.cuts[kind] === undefined) return undefined;
     const isHidden = kind === 'tools' && !this.isAllowed(found, key);
@@ -326,9 +315,4 @@ function listableItems({ lists }: ServerCache, kind: ListKind): readonly Listabl
 /** Whether the server has such a list; what is not known may have one. */
 function hasPart({ description }: ServerCache, kind: ListKind): boolean {
   return description === undefined || description.capabilities[listKinds[kind].capability] !== undefined;
-}
-
-function areSame(some: readonly ManagedServer[], others: readonly ManagedServer[]): boolean {
-  if (some === others) return true;
-  return some.length === others.length && some.every((server, at) => server === others[at]);
 }

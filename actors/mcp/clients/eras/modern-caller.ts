@@ -19,11 +19,6 @@ export interface ModernCaller extends Caller {
   readonly principal?: string | undefined;
 }
 
-/** Whether the message claims a protocol version for itself, and so belongs to the modern era, `initialize` too. */
-export function isModern(envelope: Envelope): boolean {
-  return envelope.meta(metaKeys.protocolVersion) !== undefined;
-}
-
 /** Reads and checks the metadata. Throws RpcFault −32022 for another version and −32602 for what is missing or wrong. */
 export function readCaller(envelope: Envelope, principal?: string): ModernCaller {
   const { rawId } = envelope;

@@ -24,9 +24,9 @@ import { refuseServerRequest } from '../../servers/notifications/server-request.
 import { type LogLevel, Subscriptions } from '../../servers/notifications/subscriptions.ts';
 import type { Cancellable, ClientExchange } from '../client-exchange.ts';
 import type { ClientRequest, RoutedRequest } from '../routed-request.ts';
-import { callServer } from '../tasks/call-server.ts';
 import { taskChanges } from '../tasks/hidden-tasks.ts';
 import type { ServerCall } from '../tasks/server-call.ts';
+import { callServer } from '../tasks/task-call.ts';
 import type { ExclusiveConnection, ExclusiveConnections, ExclusiveUser } from './exclusive-connection.ts';
 import { isDeclared } from './legacy-on-modern.ts';
 import type { ModernCaller } from './modern-caller.ts';

@@ -7,7 +7,7 @@
 // PFL3  a name is the same as at /mcp.
 
 import type { ManagedServer } from '../../servers/managed-server.ts';
-import { Aggregate } from '../aggregate/aggregate.ts';
+import { Aggregate, type ServerSource } from '../aggregate/aggregate.ts';
 import { Discovery } from '../aggregate/discovery.ts';
 import { ListChanges } from '../aggregate/list-changes.ts';
 import { ToolSearch } from '../search/tool-search.ts';
@@ -21,16 +21,19 @@ export interface View {
   readonly search: ToolSearch | undefined;
 }
 
-/** What a client talks to: one server, a profile, or all servers. */
-export type Endpoint = ManagedServer | Profile | undefined;
+/** Address of a client: one server, a profile, or, with neither, all servers. */
+export interface Endpoint {
+  readonly server?: ManagedServer | undefined;
+  readonly profile?: Profile | undefined;
+}
+
+export const allServers: Endpoint = {};
 
 export interface ProfileOptions {
   readonly name: string;
   readonly filter: ProfileFilter;
-  /** All servers; another array as soon as they are others. */
-  servers(): readonly ManagedServer[];
-  /** Goes up with every change in what is known of any server. */
-  revision(): number;
+  /** All servers. */
+  readonly servers: ServerSource;
   /** The tags of a server; undefined where clients do not search. */
   readonly tagsOf: ((server: string) => readonly string[]) | undefined;
 }
@@ -52,16 +55,21 @@ export class Profile implements View {
   #own: readonly ManagedServer[] = [];
 
   constructor(options: ProfileOptions) {
-    const { tagsOf, revision, servers: everyone } = options;
+    const { tagsOf, servers } = options;
     this.name = options.name;
     this.#options = options;
     this.#filter = options.filter;
-    this.aggregate = new Aggregate(
-      () => this.servers(),
-      () => revision() + this.#version,
-      undefined,
-      { everyone, isAllowed: (server, tool) => this.#filter.isAllowed(server, tool) },
-    );
+    const revision = () => servers.revision + this.#version;
+    const own: ServerSource = {
+      all: () => this.servers(),
+      get revision() {
+        return revision();
+      },
+    };
+    this.aggregate = new Aggregate(own, undefined, {
+      everyone: () => servers.all(),
+      isAllowed: (server, tool) => this.#filter.isAllowed(server, tool),
+    });
     this.search = tagsOf && new ToolSearch({ aggregate: this.aggregate, tagsOf });
     this.discovery = new Discovery(this.aggregate);
   }
@@ -73,11 +81,10 @@ export class Profile implements View {
 
   /** Its servers in the order of the catalog, those switched off included. */
   servers(): readonly ManagedServer[] {
-    const all = this.#options.servers();
+    const all = this.#options.servers.all();
     if (all !== this.#all) {
       this.#all = all;
       this.#own = all.filter(({ id }) => this.has(id));
-      this.#version += 1;
     }
     return this.#own;
   }
@@ -86,15 +93,6 @@ export class Profile implements View {
   redefine(filter: ProfileFilter): void {
     this.#filter = filter;
     this.#all = [];
+    this.#version += 1;
   }
-}
-
-/** The profile that is talked to, if it is one. */
-export function profileAt(endpoint: Endpoint): Profile | undefined {
-  return endpoint instanceof Profile ? endpoint : undefined;
-}
-
-/** The server that is talked to, if it is a single one. */
-export function serverAt(endpoint: Endpoint): ManagedServer | undefined {
-  return endpoint instanceof Profile ? undefined : endpoint;
 }

@@ -7,22 +7,51 @@ import { type Edit, rawJson } from '../../jsonrpc/span.ts';
 import { type ListKind, noCache } from '../../servers/lists/lists.ts';
 import type { Discovery } from '../aggregate/discovery.ts';
 import type { ListCompleteness } from '../aggregate/list-changes.ts';
-import type { Target } from '../aggregate/resolution.ts';
+import { resolve, type Target } from '../aggregate/resolution.ts';
 import { withGatewayMetadata } from '../eras/result-metadata.ts';
-import type { Profile } from '../profiles/profile.ts';
+import type { Profile, View } from '../profiles/profile.ts';
 import { type ClientRequest, clientEra, type RoutedRequest, routeTo } from '../routed-request.ts';
+import type { RouterHost } from '../router-host.ts';
 import { isSearchTool, rawSearchTools } from '../search/search-tools.ts';
 import type { SearchResponse, ToolSearch } from '../search/tool-search.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import { withEras } from './forwarder.ts';
+import { IncompleteLists } from './incomplete-lists.ts';
 import { discovery, isRemoved, resumeOrForward } from './modern-router.ts';
-import {
-  askedLevel,
-  forwardToServer,
-  listMethods,
-  type RoutingContext,
-  routeToServer,
-  withEras,
-} from './server-router.ts';
+import { askedLevel, listMethods, type RoutingContext, routeToServer } from './server-router.ts';
+
+/** Routing contexts: for all servers, and per profile from the first request on. */
+export class AggregateContexts {
+  readonly #gateway: RouterHost;
+  /** Context of all servers. */
+  readonly #all: AggregateContext;
+  readonly #byProfile = new WeakMap<Profile, AggregateContext>();
+
+  constructor(gateway: RouterHost) {
+    this.#gateway = gateway;
+    this.#all = this.#make(gateway, undefined);
+  }
+
+  /** Returns the context of a profile, or of all servers. */
+  of(profile: Profile | undefined): AggregateContext {
+    if (profile === undefined) return this.#all;
+    let context = this.#byProfile.get(profile);
+    if (context === undefined) {
+      context = this.#make(profile, profile);
+      this.#byProfile.set(profile, context);
+    }
+    return context;
+  }
+
+  #make({ aggregate, discovery, search }: View, profile: Profile | undefined): AggregateContext {
+    const { eraBridge, forwarder, sessions, config, log } = this.#gateway;
+    const listTimeoutMs = config.list_timeout_seconds * 1000;
+    const incomplete = new IncompleteLists(log);
+    const onList: AggregateContext['onList'] = (kind, servers) => incomplete.note(kind, servers);
+    const shown = { aggregate, discovery, search, profile };
+    return { ...shown, eraBridge, forwarder, sessions, listTimeoutMs, onList };
+  }
+}
 
 export interface AggregateContext extends RoutingContext {
   readonly discovery: Discovery;
@@ -144,13 +173,13 @@ function bySearch(route: ClientRequest, context: AggregateContext, search: ToolS
 function toTarget(route: ClientRequest, context: AggregateContext): void {
   const { envelope, exchange } = route;
   const era = clientEra(route);
-  const found = context.aggregate.resolve(envelope, { era, isSettled: false });
+  const found = resolve(context.aggregate, envelope, { era, isSettled: false });
   if ('target' in found) {
     send(route, context, found.target, found.edits);
     return;
   }
   afterSettling(route, context, () => {
-    const late = context.aggregate.resolve(envelope, { era, isSettled: true });
+    const late = resolve(context.aggregate, envelope, { era, isSettled: true });
     if ('target' in late) send(route, context, late.target, late.edits);
     else exchange.refuse(late);
   });
@@ -165,7 +194,7 @@ function send(
   const route = routeTo(request, target.server, edits, target);
   if (request.caller !== undefined) withEras(route, () => sendModern(route, context));
   // The tool filter was applied when the name was found, and the name in the message is no longer the server's.
-  else if (request.envelope.method === 'tools/call') withEras(route, () => forwardToServer(route, context));
+  else if (request.envelope.method === 'tools/call') withEras(route, () => context.forwarder.forward(route));
   else routeToServer(route, context);
 }
 

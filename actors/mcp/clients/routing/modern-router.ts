@@ -1,19 +1,72 @@
 // Routes the methods of the modern era (2026-07-28) at /mcp/:id and /mcp. Methods that the revision has removed are
 // unknown, whatever the server behind would say; discovery is answered by the gateway itself.
-// A tool call of the gateway itself (agents, flows, the library) is sent in the era of its server, without a bridge.
+// The gateway's own tool calls and lists (agents, flows, the library) use the server's era and no bridge.
 
-import { modernEdits, modernVersion, type RawMeta } from '../../jsonrpc/modern-meta.ts';
+import { type GatewayError, InternalError } from '../../../base/errors/errors.ts';
+import { requestMessage } from '../../jsonrpc/compose.ts';
+import {
+  type Caller,
+  modernEdits,
+  modernVersion,
+  type RawMeta,
+  toModern,
+} from '../../jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import type { ServerDescription } from '../../servers/cache/server-description.ts';
+import type { Call } from '../../servers/calls/call.ts';
+import type { CallOwner } from '../../servers/calls/call-owner.ts';
 import { noCache } from '../../servers/lists/lists.ts';
+import type { ManagedServer } from '../../servers/managed-server.ts';
 import { unknownTool } from '../aggregate/resolution.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { ClientRequest, RoutedRequest } from '../routed-request.ts';
-import { callServer } from '../tasks/call-server.ts';
-import { taskEdits } from '../tasks/hidden-tasks.ts';
 import { declaresTasks, isTaskMethod, recordTask, routeTaskRequest } from '../tasks/task-requests.ts';
-import { describeServer, descriptionOf } from './describe-server.ts';
-import { forwardToServer, list, listMethods, type RoutingContext, withEras } from './server-router.ts';
+import { withEras } from './forwarder.ts';
+import { list, listMethods, type RoutingContext } from './server-router.ts';
+
+/** Receives the description. The request that initialises the server counts towards all limits. */
+export interface DescriptionWait {
+  done(description: ServerDescription): void;
+  fail(error: GatewayError): void;
+  /** The wait was cancelled. */
+  drop(): void;
+}
+
+/** Returns the known description of a server in the form for modern clients. */
+export function descriptionOf({ cache }: ManagedServer): ServerDescription | undefined {
+  return cache.descriptionIn('modern') ?? cache.description;
+}
+
+/**
+ * Requests the description of a server with known eras; calls one method of `waiting` once. `owner` is the session of the
+ * request; requests without one are modern.
+ */
+export function describeServer(
+  server: ManagedServer,
+  caller: Caller,
+  waiting: DescriptionWait,
+  owner?: CallOwner,
+): Call {
+  const era = server.eras.for(owner?.era ?? 'modern') ?? 'legacy';
+  const method = era === 'legacy' ? 'ping' : 'server/discover';
+  const plain = readServerMessage(requestMessage('0', method, undefined));
+  return server.handle.accept({
+    envelope: era === 'legacy' ? plain : toModern(plain, caller),
+    era,
+    owner,
+    exchange: {
+      answer: () => {
+        const description = descriptionOf(server);
+        if (description !== undefined) waiting.done(description);
+        else waiting.fail(new InternalError(`server ${server.id} has not introduced itself`));
+      },
+      fail: (error) => waiting.fail(error),
+      relay: () => {},
+      drop: () => waiting.drop(),
+    },
+  });
+}
 
 const removed = new Set([
   'initialize',
@@ -50,21 +103,25 @@ export interface OwnCaller extends ModernCaller {
   readonly meta: RawMeta;
 }
 
-/** Sends a tool call of the gateway itself to its server: to a legacy server as written, to a modern one with metadata. */
-export function routeOwnCall(route: RoutedRequest, caller: OwnCaller, context: RoutingContext): void {
+/** Routes a tool call, or a request for the tools, of the gateway itself to one server. */
+export function routeOwnRequest(route: RoutedRequest, caller: OwnCaller, context: RoutingContext): void {
   whenDescribed(route, caller, () => {
-    const { server, exchange, envelope, trace } = route;
+    const { envelope, exchange, server } = route;
+    const forward = () => forwardOwn(route, caller, context);
     const name = envelope.paramText('name') ?? '';
-    if (!context.aggregate.isAllowed(server, name)) {
-      exchange.refuse(unknownTool(name));
-      return;
-    }
-    exchange.server = server.id;
-    if (!context.forwarder.inFlight.take(exchange, server, undefined)) return;
-    const era = server.eras.for('modern') ?? 'legacy';
-    const edits = era === 'modern' ? modernEdits(envelope, caller.meta) : taskEdits(route);
-    exchange.call = callServer(route, { envelope, exchange, era, trace, edits });
+    if (envelope.method === 'tools/list') list(route, 'tools', context, forward);
+    else if (context.aggregate.isAllowed(server, name)) forward();
+    else exchange.refuse(unknownTool(name));
   });
+}
+
+/** Sends a request of the gateway itself: to a legacy server as written, to a modern one with metadata. */
+function forwardOwn(route: RoutedRequest, caller: OwnCaller, { forwarder }: RoutingContext): void {
+  const { server, exchange, envelope } = route;
+  exchange.server = server.id;
+  if (!forwarder.inFlight.take(exchange, server, undefined)) return;
+  const era = server.eras.for('modern') ?? 'legacy';
+  forwarder.send(route, era, era === 'modern' ? modernEdits(envelope, caller.meta) : undefined);
 }
 
 /** Calls back once the eras and the description of the server are known; starts the server to learn them. */
@@ -100,7 +157,7 @@ function dispatch(route: RoutedRequest, context: RoutingContext, description: Se
       resumeOrForward(route, context);
     }
   } else if (isTaskMethod(method)) {
-    routeTaskRequest(route, (allowed) => forwardToServer(allowed, context));
+    routeTaskRequest(route, (allowed) => context.forwarder.forward(allowed));
   } else {
     resumeOrForward(route, context);
   }
@@ -130,7 +187,7 @@ export function resumeOrForward(route: RoutedRequest, context: RoutingContext): 
     state === undefined ||
     (!context.eraBridge.suspended.has(state) && server.eras.for('modern') === 'modern');
   if (isOrdinary) {
-    forwardToServer(route, context);
+    context.forwarder.forward(route);
     return;
   }
   // One that finds no place may come again with its state.

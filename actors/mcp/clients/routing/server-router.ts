@@ -2,7 +2,6 @@
 // that the gateway has never heard of; only what it must keep itself (log level, subscriptions) or can answer without
 // waking the server (lists of a sleeping one) is handled here.
 
-import { DeadlineError, InternalError, OverloadedError, StoppedError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
@@ -28,7 +27,7 @@ import { subscribeResource, unsubscribeResource } from '../sessions/resource-sub
 import type { ClientSession } from '../sessions/session.ts';
 import { hidesTasks } from '../tasks/hidden-tasks.ts';
 import { isTaskMethod, recordTask, routeTaskRequest } from '../tasks/task-requests.ts';
-import type { Forwarder } from './forwarder.ts';
+import { type Forwarder, withEras } from './forwarder.ts';
 
 /** HTTP servers, as a rule, take no longer ones either. */
 const MAX_URI_CHARS = 8192;
@@ -45,41 +44,6 @@ export interface RoutingContext {
   readonly forwarder: Forwarder;
 }
 
-/** Sends the message to its server, apart from the route's edits as it is, or across the eras. */
-export function forwardToServer(route: RoutedRequest, context: RoutingContext): void {
-  context.forwarder.forward(route);
-}
-
-/** Acts once it is known which eras the server speaks: at once, but for the first request to one that is asked. */
-export function withEras({ server, exchange }: RoutedRequest, act: () => void): void {
-  const { isParked } = server.handle;
-  if (server.eras.known !== undefined || !server.entry.enabled || isParked) {
-    act();
-    return;
-  }
-  // A8: nobody has accepted it yet who would bound how many wait.
-  const { waiting } = server.entry.pool;
-  if (server.eras.waiting >= waiting) {
-    const why = `server ${server.id} is being asked for its eras, and ${waiting} requests wait for that`;
-    exchange.fail(new OverloadedError(`${why}; try again shortly, or raise pool.waiting in the catalog`));
-    return;
-  }
-  const settled = server.eras.settle().then(() => {
-    if (exchange.isDone) return;
-    if (server.eras.known !== undefined || server.handle.isParked) act();
-    else exchange.fail(new StoppedError(`server ${server.id} was stopped while it was asked for its eras`));
-  });
-  // No call has been made yet whose own deadline would hold.
-  const { request_timeout_seconds: seconds } = server.entry;
-  const timer = setTimeout(() => {
-    const why = `server ${server.id} has not told within ${seconds} s which eras it speaks`;
-    exchange.fail(new DeadlineError(`${why}; set its era in the catalog, and see GET /servers/${server.id}`));
-  }, seconds * 1000);
-  settled
-    .catch((cause: unknown) => exchange.fail(new InternalError('the request could not be routed', { cause })))
-    .finally(() => clearTimeout(timer));
-}
-
 /** Routes a request of the session era to one server. */
 export function routeToServer(route: RoutedRequest, context: RoutingContext): void {
   if (route.server.eras.known !== undefined) dispatch(route, context);
@@ -94,7 +58,7 @@ function dispatch(route: RoutedRequest, context: RoutingContext): void {
     return;
   }
   if (isTaskMethod(envelope.method)) {
-    routeTaskRequest(route, (allowed) => forwardToServer(allowed, context));
+    routeTaskRequest(route, (allowed) => context.forwarder.forward(allowed));
     return;
   }
   switch (envelope.method) {
@@ -107,7 +71,7 @@ function dispatch(route: RoutedRequest, context: RoutingContext): void {
         exchange.refuse(unknownTool(name));
       else {
         if (envelope.param('task') !== undefined) recordTask(route);
-        forwardToServer(route, context);
+        context.forwarder.forward(route);
       }
       return;
     }
@@ -121,7 +85,7 @@ function dispatch(route: RoutedRequest, context: RoutingContext): void {
       inSession(route, (one) => unsubscribe(one, context));
       return;
     default:
-      forwardToServer(route, context);
+      context.forwarder.forward(route);
   }
 }
 
@@ -145,8 +109,13 @@ export function askedLevel(envelope: Envelope, exchange: ClientExchange): LogLev
   return undefined;
 }
 
-/** A list of one server: asked of it when it is awake for this client, and else from what is known of it. */
-export function list(route: RoutedRequest, kind: ListKind, context: RoutingContext): void {
+/** Answers a list of one server: requested with `forward` if the server is awake for this client, otherwise from the cache. */
+export function list(
+  route: RoutedRequest,
+  kind: ListKind,
+  context: RoutingContext,
+  forward = () => context.forwarder.forward(route),
+): void {
   const { envelope, exchange, server, session, caller } = route;
   const { aggregate } = context;
   // What is cut here the server itself may give whole.
@@ -163,11 +132,11 @@ export function list(route: RoutedRequest, kind: ListKind, context: RoutingConte
     return;
   }
   if (kind === 'tools') exchange.rewrite = (answer) => toolListEdits(answer, route, aggregate);
-  forwardToServer(route, context);
+  forward();
 }
 
 function isAwakeFor({ server, session, caller }: RoutedRequest, { eraBridge }: RoutingContext): boolean {
-  if (server.entry.isolation === 'shared') return server.isRunning || server.state === 'starting';
+  if (server.entry.isolation === 'shared') return server.handle.isOpen || server.state === 'starting';
   if (session !== undefined && server.pool.memberOf(session) !== undefined) return true;
   // Requests without a session share a connection; a modern one that may be asked something has an exclusive connection beside it.
   const era = server.eras.for(caller === undefined ? 'legacy' : 'modern');
@@ -213,7 +182,7 @@ function setLevel(route: SessionRoute, context: RoutingContext): void {
     return;
   }
   if (description !== undefined && description.capabilities.logging === undefined) {
-    forwardToServer(route, context);
+    context.forwarder.forward(route);
     return;
   }
   const isShared = server.entry.isolation === 'shared';
@@ -234,7 +203,7 @@ function setLevel(route: SessionRoute, context: RoutingContext): void {
   const lowest = isShared ? server.subscriptions.lowestLevel : level;
   const span = envelope.param('level');
   const edits = span === undefined ? undefined : [replacing(span, rawJson(lowest))];
-  forwardToServer({ ...route, edits }, context);
+  context.forwarder.forward({ ...route, edits });
 }
 
 function subscribe(route: SessionRoute, context: RoutingContext): void {
@@ -268,7 +237,7 @@ function subscribe(route: SessionRoute, context: RoutingContext): void {
       if (end !== 'answered') server.subscriptions.remove(uri, session);
     };
   }
-  forwardToServer(route, context);
+  context.forwarder.forward(route);
 }
 
 /** A8: a subscription is kept as long as its session, and said again to every new connection. */
@@ -286,7 +255,7 @@ function unsubscribe(route: SessionRoute, context: RoutingContext): void {
   const { envelope, exchange, server, session } = route;
   const uri = envelope.paramText('uri');
   if (uri === undefined) {
-    forwardToServer(route, context);
+    context.forwarder.forward(route);
     return;
   }
   if (server.eras.for('legacy') === 'modern') {
@@ -295,6 +264,6 @@ function unsubscribe(route: SessionRoute, context: RoutingContext): void {
     return;
   }
   const isLast = server.subscriptions.remove(uri, session);
-  if (isLast || server.entry.isolation === 'session') forwardToServer(route, context);
+  if (isLast || server.entry.isolation === 'session') context.forwarder.forward(route);
   else exchange.result({});
 }

@@ -15,8 +15,8 @@ import {
 } from '../../servers/cache/server-description.ts';
 import type { RoutedRequest } from '../routed-request.ts';
 import type { RouterHost } from '../router-host.ts';
-import { describeServer } from '../routing/describe-server.ts';
-import { withEras } from '../routing/server-router.ts';
+import { withEras } from '../routing/forwarder.ts';
+import { describeServer } from '../routing/modern-router.ts';
 import type { ClientSession } from './session.ts';
 
 const MAX_INTRODUCTION = 65_536;

@@ -12,7 +12,7 @@ import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { Outlet } from '../outlet.ts';
 import type { Profile, View } from '../profiles/profile.ts';
 import type { RouterHost } from '../router-host.ts';
-import { describeServer, descriptionOf } from '../routing/describe-server.ts';
+import { describeServer, descriptionOf } from '../routing/modern-router.ts';
 import { ListenStream, MAX_URIS } from './listen-stream.ts';
 import { subscribeResources, unsubscribeResources } from './resource-subscription.ts';
 

@@ -6,8 +6,8 @@
 // Q1  an answer goes to the very connection or call that asked, or to nobody.
 // Q2  at most MAX_ASKED questions are open per session, each for at most DEADLINE_MS (A8).
 
-import { applyEdits } from '../../jsonrpc/apply-edits.ts';
-import { errorMessage, renumbered } from '../../jsonrpc/compose.ts';
+import { applyEdits, renumbered } from '../../jsonrpc/apply-edits.ts';
+import { errorMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { rawJson, rawOf, replacing, whole } from '../../jsonrpc/span.ts';
 import type { ServerPeer } from '../../servers/calls/call-owner.ts';

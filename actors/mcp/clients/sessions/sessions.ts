@@ -20,7 +20,7 @@ import type { ConnectionEnd } from '../../servers/calls/call-owner.ts';
 import { type ListKind, listKinds } from '../../servers/lists/lists.ts';
 import { ListChanges, type ListCompleteness, ListCopies } from '../aggregate/list-changes.ts';
 import type { ClientDescription } from '../client-description.ts';
-import type { Profile } from '../profiles/profile.ts';
+import type { Endpoint, Profile } from '../profiles/profile.ts';
 import type { ListenStream } from './listen-stream.ts';
 import { ReplayBudget } from './replay-budget.ts';
 import { ClientSession, type SessionOptions } from './session.ts';
@@ -136,14 +136,10 @@ export class Sessions {
   }
 
   /** The live session of that id: one of another server or profile, or of another principal, is unknown. */
-  find(
-    id: string,
-    target: string | undefined,
-    principal: Principal,
-    profile?: Profile,
-  ): ClientSession | undefined {
+  find(id: string, { server, profile }: Endpoint, principal: Principal): ClientSession | undefined {
     const session = this.#byId.get(id);
-    if (session === undefined || session.target !== target || session.profile !== profile) return undefined;
+    if (session === undefined || session.target !== server?.id || session.profile !== profile)
+      return undefined;
     return isSamePrincipal(session.principal, principal) ? session : undefined;
   }
 

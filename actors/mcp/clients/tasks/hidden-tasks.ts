@@ -17,7 +17,9 @@ export function isCalledAsTask(route: RoutedRequest): boolean {
   const { server, envelope, merged } = route;
   if (envelope.method !== 'tools/call' || !hidesTasks(route)) return false;
   const tool = merged?.key ?? envelope.paramText('name');
-  return tool !== undefined && server.cache.needsTask(tool) && server.eras.for(clientEra(route)) !== 'modern';
+  return (
+    tool !== undefined && server.cache.taskTools.has(tool) && server.eras.for(clientEra(route)) !== 'modern'
+  );
 }
 
 /** Returns true if the client has no access to tasks: at merged addresses, and if a modern client uses a legacy server. */

@@ -15,7 +15,15 @@ import { ResultChange } from '../../jsonrpc/result-change.ts';
 import { whole } from '../../jsonrpc/span.ts';
 import type { Call, CallConnection, CallRequest, Exchange } from '../../servers/calls/call.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
+import type { RoutedRequest } from '../routed-request.ts';
+import { isCalledAsTask } from './hidden-tasks.ts';
 import type { ServerCall } from './server-call.ts';
+
+/** Sends a request whose edits contain its task changes. The exchange may finish before this function returns. */
+export function callServer(route: RoutedRequest, request: CallRequest): ServerCall {
+  const { server } = route;
+  return isCalledAsTask(route) ? new TaskCall(server, request) : server.handle.accept(request);
+}
 
 const CANCEL_TIMEOUT_MS = 10_000;
 

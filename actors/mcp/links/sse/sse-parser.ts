@@ -167,7 +167,7 @@ export class SseParser {
 
   #dispatch(): void {
     const type = this.#type === '' ? 'message' : this.#type;
-    const isEmpty = this.#data.isEmpty;
+    const isEmpty = this.#data.length === 0;
     const data = this.#data.take();
     this.#type = '';
     this.#dataLines = 0;

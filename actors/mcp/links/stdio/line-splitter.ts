@@ -38,7 +38,7 @@ export class LineSplitter {
       const piece = chunk.subarray(start, end);
       start = end + 1;
       // Most lines come in one piece.
-      if (this.#partial.isEmpty && piece.length <= this.#maxBytes) {
+      if (this.#partial.length === 0 && piece.length <= this.#maxBytes) {
         this.#emit(piece);
       } else {
         this.#partial.append(piece);

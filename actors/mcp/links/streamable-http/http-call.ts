@@ -125,7 +125,7 @@ export class HttpCall implements Linked<HttpCall> {
   }
 
   #onJson(body: MessageBuffer): void {
-    if (body.isEmpty) {
+    if (body.length === 0) {
       this.#refuse('answered a request with an empty body');
       return;
     }

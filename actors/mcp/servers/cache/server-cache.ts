@@ -31,6 +31,8 @@ import {
 } from './server-cache-file.ts';
 import type { ServerDescription } from './server-description.ts';
 
+const noTools: ReadonlySet<string> = new Set();
+
 export class ServerCache {
   lists: Lists = {};
   /** How long, and for whom, a modern server lets its lists be kept. */
@@ -39,6 +41,8 @@ export class ServerCache {
   eras: Eras | undefined;
   /** Why the rest of a list is left out; of lists that are whole there is none. */
   cuts: Cuts = {};
+  /** Names of the tools that require a task, if the server supports task calls. */
+  taskTools: ReadonlySet<string> = noTools;
 
   readonly #file: ServerCacheFile;
   readonly #budget: ListBudget;
@@ -59,9 +63,7 @@ export class ServerCache {
   #isClosed = false;
   /** Tools with header annotations. */
   #annotated: ReadonlyMap<string, ListItem> = new Map();
-  /** Names of the tools that require a task. */
-  #taskTools: ReadonlySet<string> = new Set();
-  /** Source list for both. */
+  /** Source list of `#annotated`. */
   #lookedThrough: readonly ListItem[] | undefined;
   /** What the client could do on whose connection the lists were learnt; some servers offer more to those who can more. */
   #offered: readonly string[] = [];
@@ -115,6 +117,7 @@ export class ServerCache {
 
   note(era: Era, description: ServerDescription): void {
     this.#descriptions = { ...this.#descriptions, [era]: description };
+    this.#findTaskTools();
     this.#onRevision();
   }
 
@@ -125,7 +128,11 @@ export class ServerCache {
 
   /** The input schema of a tool as it was last listed, where that asks for headers. */
   inputSchemaOf(tool: string): unknown {
-    this.#lookThrough();
+    const { tools } = this.lists;
+    if (this.#lookedThrough !== tools) {
+      this.#lookedThrough = tools;
+      this.#annotated = annotatedIn(tools ?? []);
+    }
     const item = this.#annotated.get(tool);
     if (item === undefined) return undefined;
     return (JSON.parse(itemJson(item)) as { inputSchema?: unknown }).inputSchema;
@@ -137,18 +144,9 @@ export class ServerCache {
     return joinFaults(this.#unreadable[kind], items && checkedList(kind, items).faults);
   }
 
-  /** Returns true if a legacy tool requires a task, and the server supports task calls. */
-  needsTask(tool: string): boolean {
-    this.#lookThrough();
-    return this.#taskTools.has(tool) && takesTaskCalls(this.#descriptions.legacy);
-  }
-
-  #lookThrough(): void {
-    const { tools } = this.lists;
-    if (this.#lookedThrough === tools) return;
-    this.#lookedThrough = tools;
-    this.#annotated = annotatedIn(tools ?? []);
-    this.#taskTools = taskToolsIn(tools ?? []);
+  #findTaskTools(): void {
+    const isTaskServer = takesTaskCalls(this.#descriptions.legacy);
+    this.taskTools = isTaskServer ? taskToolsIn(this.lists.tools ?? []) : noTools;
   }
 
   /** Reads what an earlier run of the gateway has learnt. */
@@ -274,6 +272,7 @@ export class ServerCache {
     this.#heldLists[kind]?.release();
     this.#heldLists = { ...this.#heldLists, [kind]: held };
     this.lists = { ...this.lists, [kind]: held.items };
+    if (kind === 'tools') this.#findTaskTools();
     this.#noteCut(kind, held.cut);
     this.#noteFaults(kind, unreadable);
   }

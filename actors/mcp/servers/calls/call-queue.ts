@@ -11,8 +11,10 @@ import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Call } from './call.ts';
 import type { CallOwner } from './call-owner.ts';
 
-export class CallQueue implements Iterable<Call> {
+export class CallQueue {
   readonly #calls = new Set<Call>();
+  /** Oldest first; calls may be taken out during an iteration. */
+  readonly calls: ReadonlySet<Call> = this.#calls;
   /** How many wait of each session; of those that have none, under `undefined`. */
   readonly #counts = new Map<CallOwner | undefined, number>();
   readonly #places: number;
@@ -22,15 +24,6 @@ export class CallQueue implements Iterable<Call> {
   constructor(places: number, isShared: boolean) {
     this.#places = places;
     this.#isShared = isShared;
-  }
-
-  get size(): number {
-    return this.#calls.size;
-  }
-
-  /** Oldest first; calls may be taken out meanwhile. */
-  [Symbol.iterator](): Iterator<Call> {
-    return this.#calls.values();
   }
 
   /** The call that has waited longest. */

@@ -14,8 +14,8 @@ import {
   MessageTooLargeError,
   UpstreamProtocolError,
 } from '../../../base/errors/errors.ts';
-import { applyEdits } from '../../jsonrpc/apply-edits.ts';
-import { errorMessage, notificationMessage, renumbered, resultMessage } from '../../jsonrpc/compose.ts';
+import { applyEdits, renumbered } from '../../jsonrpc/apply-edits.ts';
+import { errorMessage, notificationMessage, resultMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { LargeMessage } from '../../jsonrpc/large-message.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';

@@ -38,8 +38,3 @@ export class PoolMember implements CallMember {
     this.opening = connector.introduce(this);
   }
 }
-
-/** Whether calls may be sent on it. */
-export function canTake({ isOpen, isClosing, connection }: CallMember): boolean {
-  return isOpen && !isClosing && !connection.link.isOver;
-}

@@ -12,10 +12,11 @@
 
 import { type GatewayError, StoppedError, UnavailableError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
+import type { CallMember } from '../calls/call.ts';
 import type { CallOwner, ConnectionEnd } from '../calls/call-owner.ts';
 import { ClosingConnections } from './closing-connections.ts';
 import { ConnectionSetup, type ConnectionSetupOptions, isSessionless } from './connection-setup.ts';
-import { canTake, type PoolMember } from './pool-member.ts';
+import type { PoolMember } from './pool-member.ts';
 
 export interface PoolOptions extends ConnectionSetupOptions {
   readonly max: number;
@@ -44,12 +45,19 @@ export class Pool {
     legacy: new Map(),
     modern: new Map(),
   };
+  /** Eras in which connections have no session state. */
+  readonly #isSessionless: Readonly<Record<Era, boolean>>;
   #isDraining = false;
   /** Until then, in performance.now() milliseconds, no further connection is opened beside those that are open. */
   #aloneUntil = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    const { isRemote } = options;
+    this.#isSessionless = {
+      legacy: isSessionless(isRemote, 'legacy'),
+      modern: isSessionless(isRemote, 'modern'),
+    };
     this.#opening = new ConnectionSetup(options, {
       onOpen: (member) => options.onOpen(member),
       onFailed: (member, error) => this.#onOpenFailed(member, error),
@@ -78,19 +86,15 @@ export class Pool {
    */
   pick(owner: CallOwner | undefined, era: Era): PoolMember | undefined {
     const { isolation } = this.#options;
-    const isOwned = isolation === 'session' && !this.#isSessionless(era);
+    const isOwned = isolation === 'session' && !this.#isSessionless[era];
     const member = isOwned ? this.#own(this.placeOf(owner, era), era) : this.#shared(owner, era);
     return canTake(member) ? member : undefined;
   }
 
   /** The owner of the connection that serves `owner`: itself, or undefined for a shared one. */
   placeOf(owner: CallOwner | undefined, era: Era): CallOwner | undefined {
-    const isOwned = this.#options.isolation === 'session' && !this.#isSessionless(era);
+    const isOwned = this.#options.isolation === 'session' && !this.#isSessionless[era];
     return isOwned && owner?.isListener !== true ? owner : undefined;
-  }
-
-  #isSessionless(era: Era): boolean {
-    return isSessionless(this.#options.isRemote, era);
   }
 
   /** The member that belongs to a session alone. */
@@ -147,7 +151,7 @@ export class Pool {
   }
 
   #shared(owner: CallOwner | undefined, era: Era): PoolMember {
-    const max = this.#isSessionless(era) ? 1 : this.#options.max;
+    const max = this.#isSessionless[era] ? 1 : this.#options.max;
     const stuck = max > 1 ? this.#byOwner[era].get(owner) : undefined;
     if (stuck !== undefined) return stuck;
     let best: PoolMember | undefined;
@@ -268,4 +272,9 @@ function isAtWork({ inFlight, connection }: PoolMember): boolean {
   let suspended = 0;
   if (inFlight > 0) for (const call of connection.calls()) if (call.isSuspended) suspended += 1;
   return inFlight > suspended;
+}
+
+/** Returns true if calls may be sent on the connection. */
+export function canTake({ isOpen, isClosing, connection }: CallMember): boolean {
+  return isOpen && !isClosing && !connection.link.isOver;
 }

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BodyPieces } from '../../../../src/http/body/body-pieces.ts';
+import { BodyPieces } from '../../../../src/http/body/incoming-body.ts';
 
 const size = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1_000, max: 90_000 }));
 

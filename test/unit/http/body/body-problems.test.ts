@@ -11,7 +11,7 @@ import type { RouteContext } from '../../../../src/http/route-context.ts';
 
 const routes = { config: { limits: { body_bytes: 1024 } } } as unknown as RouteContext;
 const endpoints = {
-  '/mcp': (context: ExchangeContext, body: BodyProblem) => post(routes, context, undefined, body),
+  '/mcp': (context: ExchangeContext, body: BodyProblem) => post(routes, context, {}, body),
   '/rpc': (context: ExchangeContext, body: BodyProblem) => rpc(routes, context, body),
 };
 

@@ -105,10 +105,10 @@ interface Heard {
   readonly params: { readonly _meta: Readonly<Record<string, unknown>>; readonly arguments: unknown };
 }
 
-/** The last `tools/call` that a puppet has received, as it came. */
-async function lastCallAt(file: string): Promise<Heard> {
+/** Returns the last request with this method that a puppet received. */
+async function lastAt(file: string, method: string): Promise<Heard> {
   const lines = (await readFile(file, 'utf8')).trim().split('\n');
-  return JSON.parse(lines.filter((line) => line.includes('"tools/call"')).at(-1) ?? '') as Heard;
+  return JSON.parse(lines.filter((line) => line.includes(`"${method}"`)).at(-1) ?? '') as Heard;
 }
 
 test('a result is given as its server gave it, to a server of either era', async () => {
@@ -141,13 +141,34 @@ test('a legacy server receives a call without metadata of the modern era, and a 
   });
 });
 
+test('a legacy server receives a request for its tools without metadata of the modern era, and a modern one with it', async () => {
+  const tools = await client.listTools({ server: 'tasks' });
+  expect(tools.find(({ name }) => name === 'slow')).toEqual({
+    name: 'slow',
+    inputSchema: { type: 'object' },
+  });
+  expect((await lastAt(join(folder, 'tasks.log'), 'tools/list')).params).toEqual({});
+  expect((await client.listTools({ server: 'modern' })).map(({ name }) => name)).toEqual(['do', 'heard']);
+  const { heard } = JSON.parse(textOf(await client.callTool('heard', {}, { server: 'modern' }))) as {
+    readonly heard: readonly string[];
+  };
+  const { params } = JSON.parse(heard.findLast((line) => line.includes('"tools/list"')) ?? '') as Heard;
+  expect(params).toEqual({
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientInfo': expect.objectContaining({ version: '0' }),
+    },
+  });
+});
+
 test('a tool that requires a task is called as one, with its progress and its plain result', async () => {
   const reports: unknown[] = [];
   const onReport = (report: unknown) => reports.push(report);
   const result = await client.callTool('slow', { ms: 100 }, { server: 'tasks', onReport });
   expect(textOf(result)).not.toBe('');
   expect(reports.length).toBeGreaterThan(0);
-  const { params } = await lastCallAt(join(folder, 'tasks.log'));
+  const { params } = await lastAt(join(folder, 'tasks.log'), 'tools/call');
   expect(params).toMatchObject({ task: { ttl: expect.any(Number) } });
 });
 

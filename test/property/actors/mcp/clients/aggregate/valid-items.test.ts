@@ -70,12 +70,7 @@ function listed(kind: ListKind, era: 'legacy' | 'modern', lists: readonly ListIt
   const server = new ListedServer('s', {});
   server.cache.lists[kind] = [...lists];
   const all = [server as unknown as ManagedServer];
-  return new Aggregate(
-    () => all,
-    () => 0,
-  )
-    .list(kind, undefined, era)
-    .raw.toString();
+  return new Aggregate({ all: () => all, revision: 0 }).list(kind, undefined, era).raw.toString();
 }
 
 /** Throws for a lone surrogate in a key or value. */

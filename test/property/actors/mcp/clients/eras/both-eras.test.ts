@@ -318,7 +318,7 @@ class World {
     const ear = new Ear();
     const running = this.router.stateless(
       envelope({ id, method: 'tools/call', params }),
-      this.managed.server,
+      { server: this.managed.server },
       ear,
       { requestId: 'r' },
     );
@@ -358,7 +358,7 @@ class World {
     };
     this.router.open(
       envelope({ id: 0, method: 'initialize', params }),
-      this.managed.server,
+      { server: this.managed.server },
       fresh.introduced,
       { requestId: 'r' },
       (session) => {
@@ -386,7 +386,7 @@ class World {
     const ear = new Ear();
     const params = { notifications: { resourceSubscriptions: [uri] }, _meta: modern({}) };
     const message = envelope({ id: 1, method: 'subscriptions/listen', params });
-    const running = this.router.stateless(message, this.managed.server, ear, { requestId: 'r' });
+    const running = this.router.stateless(message, { server: this.managed.server }, ear, { requestId: 'r' });
     this.listens.push({ ear, uri, isOver: false, cancel: () => running?.cancel() });
   }
 

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../../../../actors/base/errors/log.ts';
-import { Aggregate } from '../../../../../../actors/mcp/clients/aggregate/aggregate.ts';
+import { Aggregate, type ServerSource } from '../../../../../../actors/mcp/clients/aggregate/aggregate.ts';
 import { MergedNames } from '../../../../../../actors/mcp/clients/aggregate/tool-names.ts';
 import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
 import type { Profile } from '../../../../../../actors/mcp/clients/profiles/profile.ts';
@@ -72,9 +72,16 @@ class World {
   entry: ProfileEntry = {};
 
   constructor(given: readonly Given[], written: ProfileEntry) {
-    const servers = () => this.#managed;
-    this.all = new Aggregate(servers, () => this.revision);
-    this.profiles = new Profiles({ servers, revision: () => this.revision, tagsOf: () => [] });
+    const all = () => this.#managed;
+    const revision = () => this.revision;
+    const servers: ServerSource = {
+      all,
+      get revision() {
+        return revision();
+      },
+    };
+    this.all = new Aggregate(servers);
+    this.profiles = new Profiles({ servers, tagsOf: () => [] });
     this.become(given, written);
   }
 

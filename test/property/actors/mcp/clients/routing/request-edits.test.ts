@@ -34,15 +34,15 @@ beforeAll(async () => {
     servers[era] = managed;
     await managed.server.start();
     const { cache } = managed.server;
+    cache.lists = {
+      tools: [{ key: 'slow', before: '{"name":', after: ',"execution":{"taskSupport":"required"}}' }],
+    };
     const description = cache.descriptionIn(era);
     if (era === 'legacy' && description !== undefined)
       cache.note(era, {
         ...description,
         capabilities: { tools: {}, tasks: { requests: { tools: { call: {} } } } },
       });
-    cache.lists = {
-      tools: [{ key: 'slow', before: '{"name":', after: ',"execution":{"taskSupport":"required"}}' }],
-    };
   }
 });
 

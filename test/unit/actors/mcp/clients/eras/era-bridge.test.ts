@@ -17,9 +17,8 @@ import {
   type Suspendable,
 } from '../../../../../../actors/mcp/clients/eras/suspended-calls.ts';
 import type { ClientRequest, RoutedRequest } from '../../../../../../actors/mcp/clients/routed-request.ts';
-import { Forwarder } from '../../../../../../actors/mcp/clients/routing/forwarder.ts';
+import { Forwarder, withEras } from '../../../../../../actors/mcp/clients/routing/forwarder.ts';
 import { InFlightLimiter } from '../../../../../../actors/mcp/clients/routing/in-flight-limiter.ts';
-import { withEras } from '../../../../../../actors/mcp/clients/routing/server-router.ts';
 import { ReplayBudget } from '../../../../../../actors/mcp/clients/sessions/replay-budget.ts';
 import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/session.ts';
 import { applyEdits } from '../../../../../../actors/mcp/jsonrpc/apply-edits.ts';

@@ -9,7 +9,6 @@ import {
 import { ReplayBudget } from '../../../../../../actors/mcp/clients/sessions/replay-budget.ts';
 import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/session.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
-import { RpcFault, rpcCodes } from '../../../../../../actors/mcp/jsonrpc/rpc-fault.ts';
 import { FakeManaged, settle } from '../../../../../fixtures/server/fake-server.ts';
 
 test('a subscription whose session ends meanwhile is not noted: nothing of the session is left', async () => {
@@ -41,12 +40,7 @@ test('a subscription whose session ends meanwhile is not noted: nothing of the s
     listTimeoutMs: 4000,
     discovery: { settle: () => settled },
     eraBridge: { listingClientOf: () => undefined },
-    aggregate: {
-      resolve: () =>
-        isFound
-          ? { target: { server: managed.server, key: 'x://1' }, edits: [] }
-          : new RpcFault(rpcCodes.resourceNotFound, 'Resource not found'),
-    },
+    aggregate: { findResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined) },
   } as unknown as AggregateContext;
   routeToAny({ session, caller: undefined, envelope, exchange, trace: undefined }, all);
   session.end('the client ended it');

@@ -22,6 +22,7 @@ test.each(eras.flatMap((client) => eras.map((server) => [client, server] as cons
       id: 'files',
       entry: { forward_roots: true },
       eras: { for: () => spoken },
+      cache: { taskTools: new Set() },
       handle: { accept: ({ era }: { era: string }) => void ways.push(`handle, ${era}`) },
     };
     const route = {
