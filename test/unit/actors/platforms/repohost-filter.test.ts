@@ -1,15 +1,12 @@
 // What a stranger chooses in an event of a repository host, the words and the name of a branch, must neither hide the event
 // from a trigger nor hold up the process.
 
-import fc from 'fast-check';
-import picomatch from 'picomatch';
 import { describe, expect, test } from 'vitest';
 import { htmlMarks } from '../../../../actors/events/outbox/resend-mark.ts';
 import { readRepoEvent } from '../../../../actors/platforms/repository-hosts/event.ts';
 import { takesRepoEvent } from '../../../../actors/platforms/repository-hosts/filter.ts';
 import { repoHostEvents } from '../../../../actors/platforms/repository-hosts/repohost/facts.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
-import { compileGlobs } from '../../../../libs/globs/glob.ts';
 import {
   type Example,
   repoExample,
@@ -122,55 +119,16 @@ describe('the branch of a workflow run', () => {
   });
 });
 
-describe('wildcards', () => {
-  const wildcards = (patterns: readonly string[], { isCaseless = false } = {}) =>
-    compileGlobs(patterns, { kind: 'ref', isCaseless });
-
-  test.each([
-    ['release/*', 'release/1', true],
-    ['release/*', 'release/1/2', false],
-    ['release/**', 'release/1/2', true],
-    ['**', 'a/b', true],
-    ['**/fix', 'a/b/fix', true],
-    ['**/fix', 'fix', true],
-    ['v?', 'v1', true],
-    ['v?', 'v/', false],
-    ['v1.0', 'v1x0', false],
-    ['c++', 'c++', true],
-    ['main', 'xmain', false],
-    ['*', '.github', true],
-  ])('%s and %s', (pattern, name, expected) => {
-    expect(wildcards([pattern])(name)).toBe(expected);
-  });
-
-  test('tell case apart unless they should not', () => {
-    expect(wildcards(['My-Org/*'])('my-org/x')).toBe(false);
-    expect(wildcards(['My-Org/*'], { isCaseless: true })('my-org/x')).toBe(true);
-  });
-
-  test('are quick, whatever the name', () => {
-    const started = performance.now();
-    expect(wildcards([`f${'*-'.repeat(60)}end`])(`f${'-'.repeat(240)}`)).toBe(false);
-    expect(performance.now() - started).toBeLessThan(1_000);
-  });
-
-  test('stand for what another matcher says they do', () => {
-    const segment = fc.string({
-      unit: fc.constantFrom('a', 'b', '.', '-', '*', '?'),
-      minLength: 1,
-      maxLength: 4,
-    });
-    const path = fc.array(segment, { minLength: 1, maxLength: 3 }).map((each) => each.join('/'));
-    const pattern = path.filter((each) => !/\*\*/.test(each) && !/(^|\/)\.{1,2}(\/|$)/.test(each));
-    const name = path
-      .map((each) => each.replaceAll(/[*?]/g, 'a'))
-      .filter((each) => !/(^|\/)\.{1,2}(\/|$)/.test(each));
-    fc.assert(
-      fc.property(pattern, name, (pattern, name) => {
-        expect(wildcards([pattern])(name)).toBe(picomatch(pattern, { dot: true })(name));
-      }),
-    );
-  });
+const base = { repository: { full_name: 'o/r' }, sender: { login: 'ann' } };
+test.each([
+  ['a branch made', 'create', { ref: 'main', ref_type: 'branch' }, true],
+  ['a tag made', 'create', { ref: 'main', ref_type: 'tag' }, false],
+  ['a run on another', 'workflow_run', { workflow_run: { head_branch: 'x' } }, false],
+  ['a run on none', 'workflow_run', { workflow_run: { head_branch: null } }, false],
+  ['a commit that is on it, too', 'status', { branches: [{ name: 'x' }, { name: 'main' }] }, true],
+  ['a release, which has none', 'release', { release: { tag_name: 'v1' } }, true],
+])('a branch and %s', (_, event, part, expected) => {
+  expect(isTaken(event, { ...base, ...part }, { branches: ['main'] })).toBe(expected);
 });
 
 test('events of any branch are those that triggers for different branches may both take', () => {
