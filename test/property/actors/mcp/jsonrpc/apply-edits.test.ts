@@ -51,6 +51,16 @@ test('edits in any order give what editing by hand gives, in one piece or in sev
   );
 });
 
+test('adjacent edits are valid, in any order', () => {
+  const edits = [
+    { start: 2, end: 4, text: 'AB' },
+    { start: 4, end: 6, text: 'C' },
+    { start: 6, end: 6, text: 'D' },
+  ];
+  for (const all of [edits, edits.toReversed()])
+    expect(whole(applyEdits(Buffer.from('0123456789'), all)).toString()).toBe('01ABCD6789');
+});
+
 test('a large message is not copied', () => {
   const bytes = Buffer.alloc(100_000, 'x');
   const message = applyEdits(bytes, [{ start: 50_000, end: 50_001, text: 'y' }]);

@@ -74,6 +74,53 @@ describe('a message', () => {
   });
 });
 
+describe('an envelope', () => {
+  const RESERVED = 'io.modelcontextprotocol/';
+  const request = (params: object) => client(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x', params }));
+  const reserved = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${RESERVED}${index}`, index]));
+
+  test.each([
+    ['"id":1234567,', 1_234_567],
+    ['"id":5.0,', 5],
+    ['"id":5e1,', 50],
+    ['"id":"5a",', Number.NaN],
+    ['', Number.NaN],
+  ])('has the id %s as the number %d', (id, number) => {
+    expect(client(`{"jsonrpc":"2.0",${id}"method":"x"}`).numericId).toBe(number);
+  });
+
+  test('has members as text only where they are strings, however often they are read', () => {
+    const envelope = request({
+      name: 5,
+      uri: 'a\n',
+      _meta: { [`${RESERVED}a`]: [1], [`${RESERVED}b`]: 'c' },
+    });
+    for (const _ of [1, 2]) {
+      expect([envelope.paramText('name'), envelope.paramText('uri')]).toEqual([undefined, 'a\n']);
+      expect([envelope.metaText(`${RESERVED}a`), envelope.metaText(`${RESERVED}b`)]).toEqual([
+        undefined,
+        'c',
+      ]);
+    }
+  });
+
+  test('has only reserved members of _meta among the given keys, or others besides', () => {
+    const isOnly = (meta: object) => request({ _meta: meta }).hasMetaOnlyOf({ [`${RESERVED}0`]: 1 });
+    expect([reserved(1), reserved(2), {}, { ...reserved(1), own: 1 }].map(isOnly)).toEqual([
+      ...[true, false, false, false],
+    ]);
+  });
+
+  test('takes 64 reserved members of _meta, each once', () => {
+    expect(request({ _meta: reserved(64) }).meta(`${RESERVED}63`)).toBeDefined();
+    expect(fault(() => request({ _meta: reserved(65) })).message).toContain('more than 64 reserved members');
+    const twice = `{"${RESERVED}a":1,"${RESERVED}a":1}`;
+    const text = `{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":${twice}}}`;
+    expect(fault(() => client(text)).message).toContain('occurs twice in params._meta');
+  });
+});
+
 describe('refused, with the code that tells why:', () => {
   test.each([
     ['nothing', '', -32700],
