@@ -2,8 +2,6 @@
 // sent one that was kept is cut off.
 
 import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import {
   eventually,
@@ -14,6 +12,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
+import { freePort } from '../../fixtures/free-port.ts';
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 
 const hook = (config: object = {}) => ({
@@ -21,14 +20,6 @@ const hook = (config: object = {}) => ({
   config: { path: '/hooks/orders', webhook_secret: SECRET, ...config },
   default_agent: 'orders',
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
-}
 
 /** An agent that answers when it is told to. */
 async function slowAgent() {

@@ -3,23 +3,15 @@
 
 import { execFile } from 'node:child_process';
 import { cpSync, lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { freePort } from '../../fixtures/free-port.ts';
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 const NOT_COPIED = new Set(['node_modules', '.git', '.gateway', 'test', 'bench']);
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((done) => server.once('listening', done));
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => server.close(done));
-  return port;
-}
 
 test('what the first hour types works, and shows what it should (FH1)', async () => {
   const folder = join(temporaryFolder(), 'actor-gateway');

@@ -11,6 +11,7 @@ import {
   type Trouble,
 } from '../../../../tool-servers/browser/network/loopback-proxy.ts';
 import { peerUser } from '../../../../tool-servers/browser/network/peer-user.ts';
+import { freePort } from '../../../fixtures/free-port.ts';
 import { servePages, tcpCanary } from '../../../fixtures/tool-servers/browser-pages.ts';
 
 const open: LoopbackProxy[] = [];
@@ -263,12 +264,3 @@ describe('the proxy', () => {
     expect(error.code).toBe('ECONNREFUSED');
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -16,6 +16,7 @@ import {
 } from '../../../../../actors/platforms/webhooks/webhook-table.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { httpTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { freePort } from '../../../../fixtures/free-port.ts';
 
 let host: TestSourceHost;
 beforeEach(async () => {
@@ -193,11 +194,3 @@ describe('a listener of its own', () => {
     await new Promise((resolve) => other.close(resolve));
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
