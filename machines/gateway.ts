@@ -2,8 +2,7 @@
 //
 //   booting → serving → draining → stopped;  failed when a part cannot be booted
 //
-// B1  parts are booted one after the other, in the order of the requests; a part that fails to boot ends the boot, and those
-//     before it are drained.
+// B1  parts boot sequentially, in request order; a failed boot drains the earlier parts.
 // B2  draining asks the parts in reverse order, each once, whatever the others answer.
 // B3  actors that parts hang under the root live until they end by themselves or the root ends; one that fails is
 //     infrastructure, so everything is drained.
@@ -29,7 +28,7 @@ interface GatewayContext {
 }
 
 export type GatewayEvent =
-  /** Boots a part. Ignored while another boots. */
+  /** Boots a part. Ignored during the boot of another part. */
   | { type: 'part.boot'; part: string }
   /** Every part is up. */
   | { type: 'serve' }
@@ -83,7 +82,7 @@ export const gatewayMachine = setup({
     'part.failed': { actions: 'noteError' },
     'part.spawn': { actions: 'spawnForPart' },
     'xstate.done.actor.*': { actions: 'dropEnded' },
-    // Noted only: each state knows when it may go on to drain, so that no part is left half up or asked twice.
+    // The states decide when to drain, so that each part is drained once.
     'xstate.error.actor.*': { actions: ['noteError', 'dropEnded'] },
   },
   initial: 'booting',

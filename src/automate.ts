@@ -1,5 +1,5 @@
-// The automation of a gateway whose configuration names a folder of triggers, agents, fleets or flows: reads the files before the start,
-// then starts it. Loaded only then: a gateway with none of them starts without the code for them.
+// Reads the folders of triggers, agents, fleets and flows, and starts the automation. Loaded only if the configuration names such a
+// folder.
 
 import { ResourcesInUse } from '../actors/automation/resources-in-use.ts';
 import { startAutomation } from '../actors/automation/start-automation.ts';
@@ -31,7 +31,7 @@ export interface AutomationSource {
   readonly watched: readonly string[];
 }
 
-/** The automation of a gateway that has booted: the resources are in use, and nothing has started. */
+/** Automation before its start. Its resources are in use. */
 export interface PreparedAutomation {
   /** First guard in the files in use, if any. */
   callGuard(): CallGuard | undefined;

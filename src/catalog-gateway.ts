@@ -62,7 +62,7 @@ async function startIn(
         state_dir: join(folder, 'state'),
         shutdown_seconds: GRACE_SECONDS,
         inspector: { ...config.inspector, enabled: false },
-        // Only what is asked for is started.
+        // Servers start on the first call.
         learn: 'on_demand',
       },
       secrets: [...secrets, key],

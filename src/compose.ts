@@ -1,6 +1,5 @@
-// Composes the gateway program from its configuration: first what reads files, then, in the order of their start, the parts
-// gateway → http → nodes → automation → front. Each object gets its parts in its constructor and is complete when that returns. The
-// code of automation and clusters is loaded only where the configuration uses it.
+// Composes the gateway program from its configuration: reads the files, then boots gateway → http → nodes → automation → front. Each
+// object receives its services in the constructor. The code of automation and clusters is loaded only if the configuration uses it.
 
 import type { Log } from '../actors/base/errors/log.ts';
 import { Redactor } from '../actors/base/errors/redact.ts';
@@ -31,7 +30,7 @@ export interface Program {
   readonly redactor: Redactor;
   readonly log: Log;
   readonly life: Life;
-  /** Rejects with the first reason that a part cannot start, and then nothing is left running. */
+  /** Rejects with the first error, after draining the started parts. */
   start(): Promise<RunningProgram>;
 }
 
@@ -122,7 +121,7 @@ async function foldersOf(config: Config, files: ConfigurationFiles): Promise<Fol
   return automateFolders(config, files);
 }
 
-/** Undefined if other nodes cannot reach this one. */
+/** Undefined without node.address. */
 async function nodesOf({ node, life }: Gateway, http: HttpServices): Promise<NodesFront | undefined> {
   const { cluster } = node;
   if (cluster?.reach === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Each object is complete when its constructor returns: it receives its services there, and nobody sets them from outside later. The
-// parser finds the forms that break this. State that changes during the life of an object is no service, and not restricted.
+// Constructors return complete objects: they receive every service, and no method or caller sets one later. The parser finds the forms
+// that break this rule. Fields for changing state are allowed.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ const rooms = ['config', 'machines', 'actors', 'libs', 'src'];
 /** Objects that a composition makes once; others use them. */
 const services = [
   ...['Store', 'StorePart', 'Log', 'Redactor', 'Gateway', 'GatewayNode', 'Life', 'RootRef', 'McpSide'],
-  ...['Cluster', 'ClusterPart', 'ClusterMembership', 'Reach', 'StateFolder', 'ChildRecords', 'ListFiles'],
+  ...['Cluster', 'ClusterPart', 'ClusterMembership', 'Reach', 'StateFolder', 'ChildRecords', 'AnyActorRef'],
   ...['RunningAutomation', 'Dispatcher', 'Adapters', 'ConnectionRegistry', 'TriggerRegistry', 'SourceHost'],
   ...['Front', 'HttpServices', 'NodesFront', 'Peers', 'Forwards', 'TriggersFront', 'Webhooks', 'Heartbeat'],
   ...['Listener', 'Inspector', 'OriginGuard', 'Identification', 'RouteContext', 'Reloads', 'StdioFront'],

@@ -146,7 +146,7 @@ export class RunningAutomation implements Part {
     const logic = guarded(supervisorMachine);
     life.spawn(CONNECTIONS, logic, this.#connections.supervisorInput());
     life.spawn(TRIGGERS, logic, this.triggers.supervisorInput());
-    // It handles nothing before this constructor has returned.
+    // No event is handled until this constructor returns.
     const dispatcher = new Dispatcher({ life, store, log, redact, queues, listener: this.feed, ...shared });
     this.dispatcher = dispatcher;
     const cancelRemote = nodes && ((id: string, note: string) => nodes.cancels.ask(id, note));

@@ -41,7 +41,7 @@ export class SeveralNodes {
     this.#stopWatching = membership.watch({ onMembers: (members) => void this.#onMembers(members) });
   }
 
-  /** Whether this node sends the messages for that platform. */
+  /** Gate of the messages to a platform. */
   readonly gateOf =
     (platform: string): MakeGate =>
     (onOpen) => {

@@ -1,5 +1,5 @@
-// Starts the automation: opens the store, and loads the cluster side where other nodes share it. It starts before the front, so
-// that no webhook arrives before its trigger is loaded, and is drained after it.
+// Starts the automation: opens the store, and loads the cluster side of a shared store. It starts before the front, so
+// that triggers are loaded when webhooks arrive; the front is drained first.
 //
 // AU2  events accepted while the gateway stops are kept for the next start: the store is closed after this part (STP2).
 

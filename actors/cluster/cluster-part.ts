@@ -32,7 +32,7 @@ const INSTANCE_BYTES = 8;
 export class ClusterPart implements Part {
   readonly instance: string;
   readonly cluster: Cluster;
-  /** Undefined where the other nodes cannot reach this one. */
+  /** Undefined without node.address. */
   readonly reach: Reach | undefined;
   /** Where servers of `placement: cluster` run. */
   readonly placement: ServerPlacement;
@@ -40,7 +40,7 @@ export class ClusterPart implements Part {
   /** When the members were read last, by the own clock. */
   #readAt = performance.now();
 
-  /** Joins the cluster of the store. Rejects as the store does, and where a file of certificates cannot be read. */
+  /** Joins the cluster of the store. Rejects if the store or a certificate file cannot be opened. */
   static async join(options: ClusterPartOptions): Promise<ClusterPart> {
     const { store, node } = options;
     const { cluster } = await store.open();
@@ -94,7 +94,7 @@ export class ClusterPart implements Part {
     return Math.floor((performance.now() - this.#readAt) / 1000);
   }
 
-  /** Publishes the hash of a reloaded configuration. */
+  /** Publishes a new configuration hash. */
   tellConfigHash(hash: string): void {
     const { membership } = this.cluster;
     membership.tell('config_hash', hash);

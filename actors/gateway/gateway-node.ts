@@ -35,7 +35,7 @@ export class GatewayNode {
     return configHash(this.#prints);
   }
 
-  /** Replaces the digests of reloaded parts, and notifies the other nodes of a new hash. */
+  /** Replaces the digests of reloaded files, and publishes a changed hash. */
   use(prints: Partial<ConfigPrints>): void {
     const before = this.configHash;
     this.#prints = { ...this.#prints, ...prints };

@@ -1,7 +1,7 @@
 // The gateway without a front end: its life cycle, the MCP side, the store, and its place in a cluster. Users receive the part
 // that they need, and front ends are parts of the life cycle (src/http, src/stdio).
 //
-// The parts are constructed in the order of their start, each with those before it.
+// Parts are constructed in start order and receive earlier parts.
 
 import type { Catalog } from '../../config/catalog/catalog-schema.ts';
 import { type ConfigPrints, configHash } from '../../config/config-hash.ts';
@@ -72,7 +72,7 @@ export class Gateway implements GatewayParts {
   readonly store: StorePart;
   readonly node: GatewayNode;
 
-  /** Boots the parts of the gateway; to be called within `life.start`. */
+  /** Boots the parts of the gateway. Call it within `life.start`. */
   static async boot(options: GatewayOptions): Promise<Gateway> {
     const { life, config, version, catalog, environment, joinCluster, prints = {} } = options;
     const redactor = options.redactor ?? new Redactor([]);

@@ -1,5 +1,5 @@
 // The life cycle of a gateway: its root actor (machines/gateway.ts), which boots the parts in order and drains them in reverse,
-// and the shutdown deadline that they share. It exists before the parts, which find and spawn their actors through it.
+// and the shared shutdown deadline. Parts find and spawn actors through it.
 //
 // GL1  if a part cannot boot, the start fails, and the parts before it are drained: nothing is left running.
 // GL2  the shutdown deadline runs from the first signal or failed part.
@@ -48,7 +48,7 @@ export class Life {
     return this.root.system.get(name) as AnyActorRef | undefined;
   }
 
-  /** Spawns an actor under the root, unless one of that name runs, and returns the one that runs. Throws StoppedError after the end. */
+  /** Returns the actor of that name, spawned under the root if missing. Throws StoppedError after the shutdown. */
   spawn(name: string, logic: AnyActorLogic, input?: unknown): AnyActorRef {
     this.root.send({ type: 'part.spawn', name, logic, input });
     const actor = this.find(name);
@@ -62,8 +62,8 @@ export class Life {
   }
 
   /**
-   * Serves once `compose` has booted the parts, and returns its result. Rejects with the first reason that the gateway cannot
-   * start.
+   * Runs `compose`, which boots the parts, then serves. Returns the result of `compose`. Rejects with the first error, after
+   * draining the booted parts.
    */
   async start<T>(compose: () => Promise<T>): Promise<T> {
     try {
@@ -81,11 +81,11 @@ export class Life {
     }
   }
 
-  /** Boots one part, after the one before it runs, and returns it. Rejects when the gateway cannot start; see `start`. */
+  /** Boots a part and returns it. Await each boot before the next call. Rejects like `start`. */
   async boot<T extends Part>(name: string, open: () => Promise<T>): Promise<T> {
     const opened = new Promise<T>((resolve) => {
       this.#boots.set(name, async () => {
-        // The root takes no event of the part while it is still busy with this one.
+        // While the root handles this event it would queue events of the part.
         await Promise.resolve();
         const part = await open();
         this.#parts.set(name, part);
@@ -105,7 +105,7 @@ export class Life {
     await this.#ended();
   }
 
-  /** The last resort: ends every part at once. */
+  /** Ends every part immediately. */
   kill(): void {
     for (const part of this.#parts.values()) part.kill?.();
   }
@@ -143,7 +143,7 @@ export class Life {
     if (this.#isActive) this.root.send(event);
   }
 
-  /** Rejects if the gateway ends first, or has ended; every part is drained by then (GL1). */
+  /** Waits for a state of the root. Rejects if the gateway stops first, after the drain (GL1). */
   #reached(state: 'serving' | { readonly booting: 'idle' }): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {

@@ -31,7 +31,7 @@ export interface ClientSideOptions {
   readonly redactor: Redactor;
   readonly version: string;
   readonly servers: ServerRegistry;
-  /** Undefined if other nodes cannot reach this one. */
+  /** Undefined without node.address. */
   readonly reach: ClusterReach | undefined;
 }
 

@@ -31,7 +31,7 @@ export interface McpSideOptions
     | undefined;
 }
 
-/** For what was learnt last to reach the disk. */
+/** Maximum time for the last writes of the caches. */
 const FLUSH_MS = 1_000;
 
 export class McpSide implements Part {

@@ -37,11 +37,11 @@ export interface MenuByHand {
   readonly text: string;
 }
 
-/** Services of the gateway for an adapter, which exist before its triggers are opened. */
+/** Services of the gateway for an adapter. */
 export interface AdapterServices {
   /** Bound of one request to a webhook. */
   readonly maxBodyBytes: number;
-  /** Keeps what an adapter has to know after a restart. */
+  /** Persistent state of the adapter. */
   readonly store: Pick<Store, 'get' | 'put' | 'delete' | 'keys'>;
   readonly log: Log;
 }

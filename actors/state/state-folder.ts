@@ -39,7 +39,7 @@ export class StateFolder implements Part {
   /** Records of running children; undefined where nothing is kept. */
   readonly records: ChildRecords | undefined;
 
-  /** Ends what an earlier gateway has left behind. Rejects with AlreadyHeldError or StateFolderError. */
+  /** Locks the folder and ends orphaned processes. Rejects with AlreadyHeldError or StateFolderError. */
   static async open(options: StateFolderOptions): Promise<StateFolder> {
     const folder = new StateFolder(options, options.kind === 'own' ? await lockOf(options) : undefined);
     for (const { pid, server, wasKilled } of (await folder.records?.sweep()) ?? []) {
@@ -81,7 +81,7 @@ export class StateFolder implements Part {
     });
   }
 
-  /** Releases the lock; the servers have written their lists by then (FO1). */
+  /** Releases the lock, after the lists were written (FO1). */
   async drain(): Promise<void> {
     clearInterval(this.#marking);
     await this.#lock?.release();

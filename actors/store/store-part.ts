@@ -31,7 +31,7 @@ export interface StoreHost {
 /** Makes a store for the gateway of that configuration. Rejects with StoreUnavailableError, but where there is only no room. */
 export type OpenStore = (config: GatewayConfig, host: StoreHost) => Promise<Store>;
 
-/** Reads what a user of the store needs before it works with it. */
+/** Loads the state of one user of the store. */
 export type PrepareStore = (store: Store) => Promise<void>;
 
 export interface StorePartOptions {
@@ -46,7 +46,7 @@ export interface StorePartOptions {
 
 export class StorePart implements Part {
   readonly #options: StorePartOptions;
-  /** By user; true once it is prepared. */
+  /** Users; true if prepared. */
   readonly #users = new Map<PrepareStore, boolean>();
   readonly #lateListeners = new Set<() => void>();
   readonly #probe: DiskSpaceProbe;

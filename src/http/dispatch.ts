@@ -1,5 +1,5 @@
-// Sends the requests of one listener to the actions of their routes: identifies the sender, and checks the method and the access.
-// Nothing of a request is read while its sender is identified, and its body is bounded (UB1).
+// Dispatches the requests of one listener to their routes: identifies the sender, and checks the method and access.
+// During the identification, bodies count in the budget for unproven senders (UB1).
 
 import { isRefusal, type Verdict } from '../../actors/identity/principal.ts';
 import { whenKnown } from './body/unproven-body.ts';
@@ -43,7 +43,7 @@ export class Dispatch {
     return undefined;
   }
 
-  /** Calls the action of the method, once its access is checked. Webhooks and pages check the access themselves. */
+  /** Checks the access and calls the action of the method. Webhooks and pages check the access themselves. */
   dispatch(route: Route, context: ExchangeContext): BodyHandler | undefined {
     const { method } = context.request;
     const { methods, access, id, gate } = route;

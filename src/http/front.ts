@@ -32,7 +32,7 @@ export interface FrontOptions {
   readonly http: HttpServices;
   /** Undefined without automation. */
   readonly triggers?: TriggersFront | undefined;
-  /** Undefined if other nodes cannot reach this one. */
+  /** Undefined without node.address. */
   readonly nodes?: Elsewhere | undefined;
   /** What has the address in place of the gateway file, for whoever has to change it. */
   readonly addressSetting?: string | undefined;
@@ -45,7 +45,7 @@ interface Page {
   readonly access: InspectorAccess;
   readonly inspector: Inspector;
   readonly links: EntryLinks;
-  /** False if nobody can authenticate as the operator. */
+  /** False without an operator token or API key. */
   readonly hasOperator: boolean;
 }
 
@@ -130,7 +130,7 @@ export class Front implements Part {
   }
 }
 
-/** Whoever can reach the listener could watch: without a key only those on this machine may. */
+/** Without an API key, the page is served on loopback addresses only, unless the configuration allows others. */
 function pageOf({ http, triggers }: FrontOptions, host: string): Page | undefined {
   const { gateway, operatorToken } = http;
   const { api_key, inspector: settings } = gateway.config;

@@ -1,5 +1,5 @@
-// What the listeners for clients and for other nodes share: the operator token, the identification of senders, and the bounds on
-// their requests. A part of the gateway: it is drained after both listeners.
+// Services shared by the listeners for clients and nodes: the operator token, the identification of senders, and body budgets. A part
+// of the gateway, drained after both listeners.
 
 import type { Part } from '../../actors/base/supervision/part.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';

@@ -13,8 +13,7 @@ export interface OriginGuardOptions {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   /**
-   * Tests if a request whose page has the same origin as its target comes from a page of the gateway. Host has been checked,
-   * where it is checked at all. @default none does
+   * Tests if a same-origin request comes from a page of the gateway. Called after the check of Host. @default returns false
    */
   readonly vouchesFor?: ((context: ExchangeContext) => boolean) | undefined;
 }

@@ -162,7 +162,7 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
           output: process.stdout,
           server,
           profile,
-          // With a single server nothing is listed but what that has.
+          // A single server is learnt by its own requests.
           isLearning: server === undefined && learn === 'at_start',
           onEnd: (error) => {
             if (error !== undefined)
@@ -189,7 +189,7 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
     void life
       .stop()
       .then(() => started)
-      // A stop during the start leaves nothing to write.
+      // If the start failed, there is no output.
       .then(
         ({ front }) => front.flush(),
         () => {},

@@ -1,5 +1,5 @@
-// The front for one client on stdin and stdout: messages come and go as lines. A part of the gateway, started last and drained
-// first, like the HTTP front.
+// The front for one client on stdin and stdout, one message per line. A part of the gateway, started last and drained first, like the
+// HTTP front.
 //
 // SX1  stdout carries JSON-RPC messages only, one per line.
 // SX2  a line that cannot be taken is answered with an error, with its id where that can be found; the next is read.

@@ -35,7 +35,7 @@ export class AgentCounters {
   revision = 0;
   readonly #withOthers: (whom: string, own: AgentCounts) => AgentCounts;
 
-  /** `withOthers` adds the counts of other nodes. */
+  /** `withOthers` adds the counts of remote nodes. */
   constructor(withOthers: (whom: string, own: AgentCounts) => AgentCounts = (_, own) => own) {
     this.#withOthers = withOthers;
   }

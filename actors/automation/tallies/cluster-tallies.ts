@@ -69,12 +69,12 @@ export class ClusterTallies {
     this.#keep();
   }
 
-  /** Adds the counts of all other processes. */
+  /** Returns the count of all processes. */
   sumOfTrigger(name: string, own: TriggerCounts): TriggerCounts {
     return sumOfTrigger(this.#others.triggers.get(name), own);
   }
 
-  /** Adds the counts of all other processes. */
+  /** Returns the count of all processes. */
   sumOfTarget(whom: string, own: AgentCounts): AgentCounts {
     return sumOfTarget(this.#others.targets.get(whom), own);
   }

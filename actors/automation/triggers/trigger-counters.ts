@@ -26,7 +26,7 @@ export class TriggerCounters {
   revision = 0;
   readonly #withOthers: (trigger: string, own: TriggerCounts) => TriggerCounts;
 
-  /** `withOthers` adds the counts of other nodes. */
+  /** `withOthers` adds the counts of remote nodes. */
   constructor(withOthers: (trigger: string, own: TriggerCounts) => TriggerCounts = (_, own) => own) {
     this.#withOthers = withOthers;
   }

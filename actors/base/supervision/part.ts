@@ -1,5 +1,5 @@
 // A running part of the program, such as the store or a listener. Parts start in order and are drained in reverse
-// (gateway/life.ts). A part exists only while it runs: its constructor gets everything that it needs.
+// (gateway/life.ts). The constructor of a part receives all its services.
 
 import type { ActorRefFrom } from 'xstate';
 import type { gatewayMachine } from '../../../machines/gateway.ts';
@@ -10,7 +10,7 @@ export type RootRef = ActorRefFrom<typeof gatewayMachine>;
 export interface Part {
   /** Called when every part runs. */
   onServing?(): void;
-  /** Called when a shutdown is requested; nothing is drained yet. */
+  /** Called when a shutdown is requested, before the drain. */
   onStopping?(): void;
   /** Ends the part within `graceMs`. */
   drain(graceMs: number): Promise<void>;

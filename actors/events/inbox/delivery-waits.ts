@@ -38,7 +38,7 @@ export class DeliveryWaits {
   readonly #onSettled: (id: string, settled: Settled) => void;
   #isClosed = false;
 
-  /** `onSettled` is called for each event that has ended or parked, before the listener. */
+  /** `onSettled` is called for each settled event, before the listener. */
   constructor(
     max: number,
     listener?: DeliveryListener,

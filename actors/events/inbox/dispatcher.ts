@@ -26,7 +26,7 @@ import type { Effects } from './work.ts';
 import { type QueueOptions, WorkQueue } from './work-queue.ts';
 
 export interface DispatcherOptions {
-  /** The parent actors of the mailboxes are spawned here. */
+  /** Spawns the parent actors of the mailboxes. */
   readonly life: Pick<Life, 'spawn'>;
   readonly store: Store;
   /** One queue for each kind of work; no prefix may be the beginning of another. */
@@ -77,7 +77,7 @@ export class Dispatcher {
   #drained: Promise<void> | undefined;
   #whenIdle: (() => void) | undefined;
 
-  /** Handles events from now on, at the earliest after the present task. */
+  /** Starts to handle events, in a later task. */
   constructor(options: DispatcherOptions) {
     const { life, store, log, leaseMs = 30_000, renewMs = 10_000 } = options;
     this.#options = options;

@@ -19,7 +19,7 @@ export interface RouterHost extends View, RoutingContext {
   readonly serverInfo: { readonly name: string; readonly version: string };
   readonly sessions: Sessions;
   readonly servers: Pick<ServerRegistry, 'all' | 'get'>;
-  /** Undefined if other nodes cannot connect to this one. */
+  /** Undefined without node.address. */
   readonly states: HandedOutStates | undefined;
   /** Returns the server with this id. Throws UnknownServerError. */
   server(id: string): ManagedServer;

@@ -25,7 +25,7 @@ export class FormerChats {
     this.#store = store;
   }
 
-  /** Reads the changes that an earlier process noted. */
+  /** Loads the changes from the store. */
   async load(): Promise<void> {
     const value = (await this.#store.get(SPACE, this.#bot))?.value;
     if (value === undefined) return;

@@ -23,7 +23,7 @@ export class WorkspaceAccounts {
   readonly #log: Log;
   /** Returns the bot of a trigger. */
   readonly botOf: (trigger: ChatWorkspaceTrigger) => WorkspaceBot;
-  /** Which bot of an app it is, as a word that says nothing of its token. */
+  /** Returns a digest that identifies the bot of a trigger. */
   readonly digestOf: (trigger: ChatWorkspaceTrigger) => string | undefined;
 
   constructor({ store, log }: Pick<AdapterServices, 'store' | 'log'>) {

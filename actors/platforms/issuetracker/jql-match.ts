@@ -53,8 +53,8 @@ export class JqlMatch {
   #underWay = 0;
 
   /**
-   * `host` is who is asked, for notes; `account` tells what is kept of it in the store from what others see there; `store` keeps
-   * each yes; `now` gives milliseconds that only grow.
+   * `host` is the name of the tracker in notes. `account` separates the rows of accounts in the store, which contain positive
+   * results. `now` returns monotonic milliseconds.
    */
   constructor(
     ask: AskTracker,

@@ -45,7 +45,7 @@ export class OwnComments {
   readonly #writing = new Map<string, Set<Promise<unknown>>>();
   readonly #store: Pick<Store, 'get' | 'put'>;
 
-  /** `account` is that of the adapter; `store` keeps the ids. */
+  /** `account` is that of the adapter. Ids are saved in `store`. */
   constructor(ask: AskTracker, account: string, store: Pick<Store, 'get' | 'put'>) {
     this.#ask = ask;
     this.#account = account;

@@ -19,7 +19,7 @@ export class RefusedQueries {
     this.#log = log;
   }
 
-  /** Forgets the reason of a trigger that is opened: its query may be a new one. */
+  /** Resets an opened trigger, whose query may be new. */
   begin(trigger: string): void {
     this.#last.delete(trigger);
   }

@@ -12,7 +12,7 @@ import { isMoved } from './message-transfer.ts';
 export interface LedgerChannel {
   /** Rejects with a GatewayError. */
   call<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>>;
-  /** Adds a listener, which is called when there may be something to claim. */
+  /** Adds a listener for possible new work. */
   listen(onWake: () => void): void;
   close(): Promise<void>;
 }

@@ -1,8 +1,7 @@
-// Handles the requests of other nodes: greetings, requests of clients that they forward, and their own calls of servers here.
+// Handles requests of cluster nodes: greetings, forwarded client requests, and calls of servers on this node.
 //
-// NF1  a sender that has not proven that it is a node of this cluster gets no answer but the refusal; nor does a node that means
-//      another process.
-// NF2  a node may forward requests of clients for sessions, servers and calls; there is no other route.
+// NF1  senders without the proof of this cluster are refused, as are requests for a previous process.
+// NF2  nodes may forward client requests for sessions, servers and calls only.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import { forgetOldest } from '../../../actors/base/bounds/forget-oldest.ts';
@@ -21,13 +20,13 @@ import type { Elsewhere } from './elsewhere.ts';
 import { HELLO_PATH } from './peer.ts';
 import { type Peers, SAME_PROOF } from './peers.ts';
 
-/** Requests of clients that another node may forward. */
+/** Paths of forwarded client requests. */
 const PASSED_ON = /^\/(?:mcp(?:\/[^/]+)?|rpc)$/;
 /** Servers, for a node's own calls. */
 const SERVER_PATH = /^\/mcp\/([^/@][^/]*)$/;
 const MAX_REMEMBERED = 1_000;
 
-/** A greeting waits so long for the members to be read. */
+/** Maximum wait of a greeting for the list of members. */
 const MEETING_MS = 1_000;
 
 export interface NodeRequestsOptions {
@@ -95,7 +94,7 @@ export class NodeRequests {
       );
   }
 
-  /** Answers once the sender is found among the members, or after a moment: the database may be away. */
+  /** Answers when the sender is a known member, or after MEETING_MS: the database may be unavailable. */
   async #hello(from: string | undefined, reply: HttpReply): Promise<void> {
     const patience = new AbortController();
     await Promise.race([this.#options.peers.meet(from), elapse(MEETING_MS, undefined, patience)]).catch(
@@ -105,7 +104,7 @@ export class NodeRequests {
     reply.send(200, JSON_HEADERS, '{}');
   }
 
-  /** Takes the node's own call of a server that it believes to run here. */
+  /** Handles the node's own call of a server on this node. */
   #takeForNode(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const server = SERVER_PATH.exec(request.path)?.[1];
     const epoch = Number(request.headers[nodeHeaders.epoch]);
@@ -115,8 +114,8 @@ export class NodeRequests {
   }
 
   /**
-   * Takes a request of a node that has checked Host and Origin. `principal` is that node, or the sender that it has identified;
-   * undefined if the sender is not identified yet.
+   * Handles a request from a node that checked Host and Origin. `principal` is the node or the sender identified by it; undefined
+   * for an unidentified sender.
    */
   #take(request: HttpRequest, reply: HttpReply, principal: Principal | undefined): BodyHandler | undefined {
     const context = new ExchangeContext(request, reply);

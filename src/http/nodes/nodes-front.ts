@@ -1,5 +1,5 @@
-// The listener for other nodes, and the way to them: a part of the gateway that starts before anything takes work, and is drained
-// after the front. Loaded only where node.address is configured.
+// The listener for cluster nodes, and the forwards to them. A part of the gateway, started before the automation and drained last of
+// the listeners. Loaded only with node.address.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import { StoppedError } from '../../../actors/base/errors/errors.ts';
@@ -30,7 +30,7 @@ export interface NodesFrontOptions {
 }
 
 export class NodesFront implements Part {
-  /** Forwards requests to other nodes. */
+  /** Forwards requests to remote nodes. */
   readonly elsewhere: Elsewhere;
   readonly #mcp: McpSide;
   readonly #peers: Peers;

@@ -85,7 +85,7 @@ export class ServerCache {
     this.#onRevision = onRevision;
   }
 
-  /** Calls `watcher` with the lists that a fetch has changed, before anything else is notified. */
+  /** Calls `watcher` first with the changed lists of a fetch. */
   watch(watcher: (kinds: readonly ListKind[]) => void): void {
     this.#watchers.push(watcher);
   }
