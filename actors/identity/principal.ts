@@ -33,7 +33,7 @@ export function isRefusal<T extends object>(verdict: T | Refusal): verdict is Re
 
 /** Whether both are the same one: what belongs to one principal is not shown to another. */
 export function isSamePrincipal(one: Principal, other: Principal): boolean {
-  return one === other || (one.kind === other.kind && one.name === other.name);
+  return one.kind === other.kind && one.name === other.name;
 }
 
 /** As logs and records have it: `token:alice`, `key:api_key`. */

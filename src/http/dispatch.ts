@@ -1,7 +1,7 @@
 // Dispatches the requests of one listener to their routes: identifies the sender, and checks the method and access.
 // During the identification, bodies count in the budget for unproven senders (UB1).
 
-import { isRefusal, type Verdict } from '../../actors/identity/principal.ts';
+import type { Verdict } from '../../actors/identity/principal.ts';
 import { whenKnown } from './body/unproven-body.ts';
 import type { HttpServices } from './http-services.ts';
 import { accessOf, refusalOf, refuse } from './identification.ts';
@@ -35,12 +35,12 @@ export class Dispatch {
 
   /** Calls the action of the route for an identified sender, or refuses the sender. */
   identified(verdict: Verdict, route: Route, context: ExchangeContext): BodyHandler | undefined {
-    if (!isRefusal(verdict)) {
-      context.principal = verdict;
-      return this.dispatch(route, context);
+    if ('refused' in verdict) {
+      refuse(context, verdict);
+      return undefined;
     }
-    refuse(context, verdict);
-    return undefined;
+    context.principal = verdict;
+    return this.dispatch(route, context);
   }
 
   /** Checks the access and calls the action of the method. Webhooks and pages check the access themselves. */

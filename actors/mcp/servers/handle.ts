@@ -220,7 +220,7 @@ export class Handle {
       this.#handOver(call);
       return;
     }
-    const refusal = this.breaker.refusal();
+    const refusal = this.breaker.mayRefuse ? this.breaker.refusal() : undefined;
     if (refusal !== undefined) {
       call.fail(refusal);
       return;

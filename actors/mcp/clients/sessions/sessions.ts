@@ -140,7 +140,9 @@ export class Sessions {
     const session = this.#byId.get(id);
     if (session === undefined || session.target !== server?.id || session.profile !== profile)
       return undefined;
-    return isSamePrincipal(session.principal, principal) ? session : undefined;
+    // Only tokens make a principal per request.
+    const isOwner = session.principal === principal || isSamePrincipal(session.principal, principal);
+    return isOwner ? session : undefined;
   }
 
   end(session: ClientSession, why: string): void {

@@ -11,6 +11,8 @@ const SOON_MS = 5000;
 export class CircuitBreaker {
   /** By the steady clock, until when the server is parked, or was; undefined where it is not. */
   until: number | undefined;
+  /** False while no call is refused: the server is enabled and not parked. */
+  mayRefuse: boolean;
   readonly #id: string;
   readonly #isEnabled: boolean;
   #because = '';
@@ -18,6 +20,7 @@ export class CircuitBreaker {
   constructor(id: string, isEnabled: boolean) {
     this.#id = id;
     this.#isEnabled = isEnabled;
+    this.mayRefuse = !isEnabled;
   }
 
   /** The server has failed too often lately, and the time for which it is parked is not over. */
@@ -33,11 +36,13 @@ export class CircuitBreaker {
   /** `until` is by the steady clock; `because` is shown to clients. */
   open(until: number, because: string): void {
     this.until = until;
+    this.mayRefuse = true;
     this.#because = because;
   }
 
   close(): void {
     this.until = undefined;
+    this.mayRefuse = !this.#isEnabled;
   }
 
   /** The error for a call that comes now; undefined where it is let through. */
