@@ -1,5 +1,5 @@
-// JSON of GET /approvals and GET /approvals/:id. Types only: the API, the CLI and the inspector's page share them, and the page
-// compiles without Node types. Times are ISO 8601.
+// JSON of `GET /approvals` and `GET /approvals/:id`. Types only, for API, CLI and inspector; the page compiles
+// without Node types. Times are ISO 8601.
 
 import type { ApprovalState } from '../../../actors/store/approval.ts';
 

@@ -79,7 +79,7 @@ export const automationRoutes: ReadonlyMap<string, AutomationRoute> = new Map([
     get(async (host, { view }) => {
       const agents = host.operator.answering.agents.map((agent): LoadedAgent => {
         const loaded = withStats(host, 'agent', agentRecord(agent, view));
-        return { ...loaded, servers: agentServers(agent, host) };
+        return { ...loaded, servers: agentServers(agent, host, view) };
       });
       return { agents };
     }),

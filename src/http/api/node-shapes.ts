@@ -1,4 +1,4 @@
-// JSON of GET /nodes. Types only: the API, the CLI and the inspector's page share them, and the page compiles without Node types.
+// JSON of `GET /nodes`. Types only, for API, CLI and inspector; the page compiles without Node types.
 
 import type { NodeStatus } from '../../../actors/cluster/node-list.ts';
 

@@ -6,16 +6,17 @@
 import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
 import { oneOf } from '../../../actors/base/errors/query-values.ts';
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
+import { redactedJson } from '../../../actors/base/errors/redacted-json.ts';
 
 const views = ['full', 'brief'] as const;
 const MAX_NAME = 200;
 const MAX_NOTE = 500;
 
 export class RecordView {
-  readonly #redactor: Pick<Redactor, 'excerpt'> | undefined;
+  readonly #redactor: Redactor | undefined;
 
   /** With a redactor the view is brief. */
-  constructor(redactor?: Pick<Redactor, 'excerpt'>) {
+  constructor(redactor?: Redactor) {
     this.#redactor = redactor;
   }
 
@@ -29,6 +30,12 @@ export class RecordView {
   text(text: string | undefined, maxChars: number, isCut = false): string | null {
     if (text === undefined) return null;
     return this.#redactor?.excerpt(text, maxChars, isCut) ?? text;
+  }
+
+  /** Returns values from a file, redacted in the brief view. */
+  json<T>(value: T): T {
+    const redactor = this.#redactor;
+    return redactor === undefined ? value : redactedJson(value, (text) => redactor.redact(text));
   }
 
   /** Returns a name, at most 200 characters in the brief view. */

@@ -1,4 +1,4 @@
-// JSON of GET /runs/:id/events. Types only: the API and the CLI share them. The events `run` and `state` contain a RunRecord,
+// JSON of `GET /runs/:id/events`. Types only, for API and CLI. The events `run` and `state` contain a RunRecord,
 // `part` a StepRecord, and `end` a RunAnswer.
 
 import type { ApprovalRecord } from './approval-shapes.ts';

@@ -1,5 +1,5 @@
-// JSON of GET /runs and GET /runs/:id. Types only: the API, the CLI and the inspector's page share them, and the page compiles
-// without Node types. Times are ISO 8601.
+// JSON of `GET /runs` and `GET /runs/:id`. Types only, for API, CLI and inspector; the page compiles without Node
+// types. Times are ISO 8601.
 
 import type { MemberState, RunState } from '../../../actors/agents/runs/run-state.ts';
 import type { ShownStep } from '../../../actors/agents/runs/step-for-people.ts';

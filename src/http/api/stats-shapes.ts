@@ -1,4 +1,4 @@
-// JSON of GET /stats. Types only: the API, the CLI and the inspector's page share them, and the page compiles without Node types.
+// JSON of `GET /stats`. Types only, for API, CLI and inspector; the page compiles without Node types.
 
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';

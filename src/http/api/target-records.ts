@@ -35,17 +35,19 @@ export function targetStats(counts: AgentCounts): TargetStats {
 /** One line of GET /agents. */
 export function agentRecord(agent: Agent, view: RecordView = fullView): AgentRecord {
   const { name, description, model = null, runtime, tools, mcp_servers } = agent;
-  return { name, description: view.note(description), model, runtime: runtime.kind, tools, mcp_servers };
+  const configured = view.json({ model, runtime: runtime.kind, tools, mcp_servers });
+  return { name, description: view.note(description), ...configured };
 }
 
 /** Returns an agent's servers with state and last error. */
 export function agentServers(
   { name, runtime, mcp_servers }: Agent,
   { mcp: { servers, agentServers }, redactor }: Pick<ApiHost, 'mcp' | 'redactor'>,
+  view: RecordView,
 ): readonly AgentServerRecord[] {
   const record = (server: string, own: boolean, running: ManagedServer | undefined): AgentServerRecord => {
     const { state = null, lastError } = running ?? {};
-    const last_error = lastError === undefined ? null : redactor.redact(lastError.message);
+    const last_error = lastError === undefined ? null : view.note(redactor.redact(lastError.message));
     return { name: server, own, state, last_error };
   };
   if (runtime.kind !== 'model') return mcp_servers.map((id) => record(id, false, servers.get(id)));
@@ -96,7 +98,7 @@ export function flowRecord(
   return {
     name,
     description: view.note(description),
-    parameters,
+    parameters: view.json(parameters),
     nodes_count: countOf(nodes),
     timeout_seconds,
   };

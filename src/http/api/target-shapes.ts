@@ -1,5 +1,5 @@
-// JSON of GET /agents, GET /fleets and GET /flows. Types only: the API, the CLI and the inspector's page share them, and the page
-// compiles without Node types.
+// JSON of `GET /agents`, `GET /fleets` and `GET /flows`. Types only, for API, CLI and inspector; the page compiles
+// without Node types.
 
 import type { ParameterRecord } from './trigger-shapes.ts';
 

@@ -24,14 +24,14 @@ export function triggerRecord(status: TriggerStatus, view: RecordView = fullView
   const { name, type, state, paused, ...changing } = triggerState(status, view);
   return {
     ...{ name, type, maturity: triggerTypes[trigger.type].maturity ?? null, state, paused },
-    commands: trigger.commands.map(commandRecord),
+    commands: view.json(trigger.commands.map(commandRecord)),
     default_agent: trigger.default_target?.name ?? null,
     requires_confirmation: status.requiresConfirmation,
     retry: trigger.retry,
     timeout_seconds: status.timeoutSeconds,
     on_failure: trigger.on_failure,
     mentions: trigger.mentions,
-    labels: trigger.labels,
+    labels: view.json(trigger.labels),
     ...changing,
   };
 }
@@ -45,8 +45,8 @@ export function triggerDetails(
   return {
     ...triggerRecord(details, view),
     way_in: wayIn,
-    welcome: details.trigger.welcome ?? null,
-    menu: menu ?? null,
+    welcome: view.json(details.trigger.welcome ?? null),
+    menu: view.json(menu ?? null),
     limits: limits === undefined ? null : limitsRecord(limits),
     remarks: remarks.map(({ at, text }) => ({ at: isoTime(at), text: view.note(text) })),
     last_event: records?.event === undefined ? null : lastEvent(records.event),

@@ -25,6 +25,7 @@ import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const KEY = 'the key of the operator';
 const APPROVAL = '0a0a0a0a-0000-4000-8000-000000000001';
+const parameter = { name: 'whom', description: SECRET, default: `user of ${SECRET}` };
 const LONG = 'word '.repeat(10_000);
 
 let gateway: GatewayProcess;
@@ -58,10 +59,12 @@ beforeAll(async () => {
         type: 'HTTP',
         config: { path: '/hooks/orders', webhook_secret: `\${HOOK_SECRET}`, key: 'body:customer' },
         default_agent: 'clerk',
+        commands: { page: { agent: 'clerk', description: SECRET, parameters: [parameter] } },
       }),
       httpAgent('clerk', program.url),
       agent('oncall', { model: 'ollama:tiny', mcp_servers: ['echo'], description: SECRET }),
       flow('shipping', {
+        parameters: [parameter],
         nodes: [{ id: 'ask', type: 'Agent', description: SECRET, config: { agent: 'clerk', input: 'x' } }],
         connections: [],
       }),

@@ -199,3 +199,45 @@ test('a member that its manager asks ends with each answer, and works again with
   expect(states).toEqual(['idle', 'working', 'done', 'working', 'failed']);
   expect(parts.list(true).members?.[1]).toMatchObject({ why: 'gone', tookMs: 3_000 });
 });
+
+test('a flow has the inputs of its nodes, its approvals, and the members of fleets in the current turn', () => {
+  const inside = { nodes: [{ id: 'look', type: 'Fleet' }], connections: [] };
+  const definition = JSON.stringify({
+    nodes: [
+      { id: 'each', type: 'Loop', config: inside },
+      { id: 'ask', type: 'Approval' },
+    ],
+  });
+  const fleet = JSON.stringify({
+    agents: [{ name: 'ada' }, { name: 'ben' }],
+    coordination: { mode: 'peer', consensus: { field: 'ok' } },
+  });
+  const parts = new PartsOfRun(excerpt, 12);
+  const add = (...rows: readonly object[]) => {
+    for (const step of stepsOf(rows)) parts.add(step);
+    return parts.list(false);
+  };
+  const nodes = () => Object.fromEntries((parts.list(false).nodes ?? []).map((node) => [node.path, node]));
+  expect(add({ kind: 'flow', definition })).not.toHaveProperty('members');
+  for (const n of [1, 2]) {
+    const path = `each#${n}/look`;
+    if (n === 1) add({ kind: 'entered', in: 'each', items: ['hunter2-secret', 'b'] });
+    add({ kind: 'turn', in: 'each', n }, { kind: 'entered', in: path });
+    add({ kind: 'fleet', in: path, definition: fleet, input: 'a long question' });
+    add({ kind: 'ended', in: `${path}/ada`, text: 'x'.repeat(20), data: { ok: true } });
+    expect(nodes()).toMatchObject({
+      each: { input: '["[redacted]…', turn: n },
+      [path]: { state: 'working', input: 'a long quest…', approval: undefined },
+    });
+    expect(parts.list(false).members).toMatchObject([
+      { path: `${path}/ada`, name: 'ada', state: 'done', vote: 'true', output: `${'x'.repeat(12)}…` },
+      { path: `${path}/ben`, state: 'idle' },
+    ]);
+    add({ kind: 'entered', in: `${path}/ben` });
+    expect(parts.list(false).members?.[1]?.state).toBe('working');
+    add({ kind: 'left', in: path, output: { ok: true }, taken: [] });
+    expect(parts.list(false).members?.[1]?.state).toBe('dropped');
+  }
+  add({ kind: 'entered', in: 'ask' }, { kind: 'kept', in: 'ask', kept: 'approval-1' });
+  expect(nodes().ask).toMatchObject({ approval: 'approval-1', state: 'working' });
+});
