@@ -82,9 +82,13 @@ function echo(request: HttpRequest, body: Buffer | BodyProblem, reply: HttpReply
   else if (body === 'no_room') reply.send(503, TEXT, 'no room');
   else if (body === 'too_slow') reply.send(408, [...TEXT, ['connection', 'close']], 'too slow');
   else {
-    const { method, path, query, headers, remoteAddress } = request;
+    const { method, path, query, headers, remoteAddress, localPort } = request;
     const text = body.length > 10_000 ? sha(body) : body.toString('latin1');
-    reply.send(200, TEXT, JSON.stringify({ method, path, query, headers, remoteAddress, body: text }));
+    reply.send(
+      200,
+      TEXT,
+      JSON.stringify({ method, path, query, headers, remoteAddress, localPort, body: text }),
+    );
   }
 }
 
@@ -115,13 +119,13 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
   });
 
   describe('requests', () => {
-    test('show their method, raw path, raw query, joined headers and peer', async () => {
+    test('show their method, raw path, raw query, joined headers, peer and port', async () => {
       const raw = await client();
       raw.write(get('/a%20b/../c?x=1&y=%20?z', 'X-A: 1\r\nx-a:  2 \r\nAuthorization: a\r\n__proto__: 3\r\n'));
       const told = JSON.parse((await raw.answer()).body.toString());
       expect(told).toMatchObject({ method: 'GET', path: '/a%20b/../c', query: 'x=1&y=%20?z', body: '' });
       expect(told.headers).toMatchObject({ host: 'a', 'x-a': '1, 2', authorization: 'a' });
-      expect(told.remoteAddress).toBe('127.0.0.1');
+      expect([told.remoteAddress, told.localPort]).toEqual(['127.0.0.1', listener.address.port]);
     });
 
     test.each([
