@@ -1,5 +1,4 @@
-// JSON of `GET /approvals` and `GET /approvals/:id`. Types only, for API, CLI and inspector; the page compiles
-// without Node types. Times are ISO 8601.
+// JSON of `GET /approvals` and `GET /approvals/:id`. Types for API, CLI and inspector (see server-shapes.ts).
 
 import type { ApprovalState } from '../../../actors/store/approval.ts';
 

@@ -1,5 +1,4 @@
-// JSON of `GET /deliveries` and `GET /deliveries/:id`. Types only, for API, CLI and inspector; the page compiles
-// without Node types. Times are ISO 8601.
+// JSON of `GET /deliveries` and `GET /deliveries/:id`. Types for API, CLI and inspector (see server-shapes.ts).
 
 import type { DeliveryState } from '../../../actors/store/delivery.ts';
 

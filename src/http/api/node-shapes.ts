@@ -1,4 +1,4 @@
-// JSON of `GET /nodes`. Types only, for API, CLI and inspector; the page compiles without Node types.
+// JSON of `GET /nodes`. Types for API, CLI and inspector (see server-shapes.ts).
 
 import type { NodeStatus } from '../../../actors/cluster/node-list.ts';
 

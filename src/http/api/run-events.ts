@@ -1,5 +1,5 @@
-// JSON of `GET /runs/:id/events`. Types only, for API and CLI. The events `run` and `state` contain a RunRecord,
-// `part` a StepRecord, and `end` a RunAnswer.
+// JSON of `GET /runs/:id/events`. Types for API and CLI. The events `run` and `state` contain a RunRecord, `part` a
+// StepRecord, and `end` a RunAnswer.
 
 import type { ApprovalRecord } from './approval-shapes.ts';
 

@@ -1,5 +1,4 @@
-// JSON of `GET /runs` and `GET /runs/:id`. Types only, for API, CLI and inspector; the page compiles without Node
-// types. Times are ISO 8601.
+// JSON of `GET /runs` and `GET /runs/:id`. Types for API, CLI and inspector (see server-shapes.ts).
 
 import type { MemberState, RunState } from '../../../actors/agents/runs/run-state.ts';
 import type { ShownStep } from '../../../actors/agents/runs/step-for-people.ts';

@@ -1,5 +1,5 @@
-// JSON of a server in `GET /servers`, `GET /servers/:id` and `GET /stats`. Types only, shared by the API, the
-// command line and the inspector's page, which is checked without the types of Node.
+// JSON of a server in `GET /servers`, `GET /servers/:id` and `GET /stats`. Files named *-shapes.ts declare types
+// and no values, because the inspector's page imports them and compiles without Node types.
 
 import type { ServerState } from '../../../machines/server.ts';
 

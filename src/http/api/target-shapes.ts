@@ -1,5 +1,4 @@
-// JSON of `GET /agents`, `GET /fleets` and `GET /flows`. Types only, for API, CLI and inspector; the page compiles
-// without Node types.
+// JSON of `GET /agents`, `GET /fleets` and `GET /flows`. Types for API, CLI and inspector (see server-shapes.ts).
 
 import type { ParameterRecord } from './trigger-shapes.ts';
 

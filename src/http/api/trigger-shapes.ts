@@ -1,5 +1,4 @@
-// JSON of `GET /triggers` and `GET /triggers/:name`. Types only, for API, CLI and inspector; the page compiles
-// without Node types. Times are ISO 8601.
+// JSON of `GET /triggers` and `GET /triggers/:name`. Types for API, CLI and inspector (see server-shapes.ts).
 
 import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
 import type { DeliveryRecord } from './delivery-shapes.ts';
