@@ -1,4 +1,4 @@
-// JSON of `GET /approvals` and `GET /approvals/:id`. Types for API, CLI and inspector (see server-shapes.ts).
+// JSON of `GET /approvals` and `GET /approvals/:id`. Types for API, CLI and inspector (server-shapes.ts).
 
 import type { ApprovalState } from '../../../actors/store/approval.ts';
 

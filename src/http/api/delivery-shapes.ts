@@ -1,4 +1,4 @@
-// JSON of `GET /deliveries` and `GET /deliveries/:id`. Types for API, CLI and inspector (see server-shapes.ts).
+// JSON of `GET /deliveries` and `GET /deliveries/:id`. Types for API, CLI and inspector (server-shapes.ts).
 
 import type { DeliveryState } from '../../../actors/store/delivery.ts';
 

@@ -1,4 +1,4 @@
-// JSON of `GET /nodes`. Types for API, CLI and inspector (see server-shapes.ts).
+// JSON of `GET /nodes`. Types for API, CLI and inspector (server-shapes.ts).
 
 import type { NodeStatus } from '../../../actors/cluster/node-list.ts';
 

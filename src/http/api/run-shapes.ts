@@ -1,4 +1,4 @@
-// JSON of `GET /runs` and `GET /runs/:id`. Types for API, CLI and inspector (see server-shapes.ts).
+// JSON of `GET /runs` and `GET /runs/:id`. Types for API, CLI and inspector (server-shapes.ts).
 
 import type { MemberState, RunState } from '../../../actors/agents/runs/run-state.ts';
 import type { ShownStep } from '../../../actors/agents/runs/step-for-people.ts';

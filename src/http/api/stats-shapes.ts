@@ -1,4 +1,4 @@
-// JSON of `GET /stats`. Types for API, CLI and inspector (see server-shapes.ts).
+// JSON of `GET /stats`. Types for API, CLI and inspector (server-shapes.ts).
 
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';

@@ -1,4 +1,4 @@
-// JSON of `GET /agents`, `GET /fleets` and `GET /flows`. Types for API, CLI and inspector (see server-shapes.ts).
+// JSON of `GET /agents`, `GET /fleets` and `GET /flows`. Types for API, CLI and inspector (server-shapes.ts).
 
 import type { ParameterRecord } from './trigger-shapes.ts';
 

@@ -1,4 +1,4 @@
-// JSON of `GET /triggers` and `GET /triggers/:name`. Types for API, CLI and inspector (see server-shapes.ts).
+// JSON of `GET /triggers` and `GET /triggers/:name`. Types for API, CLI and inspector (server-shapes.ts).
 
 import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
 import type { DeliveryRecord } from './delivery-shapes.ts';
