@@ -151,7 +151,7 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
     expect(last).toMatchObject({ viewers: 1, is_draining: false, commands: false });
     expect(feed.reader.text).not.toContain(SECRET);
     // The one thing that a machine names for it: how many parts of the gateway are up.
-    const rest = feed.reader.text.replaceAll('"context":{"up":5}', '');
+    const rest = feed.reader.text.replaceAll(/"context":\{"up":\d+\}/g, '');
     expect(rest).not.toMatch(/context|bearer|jsonrpc/);
     expect(feed.reader.headers['cache-control']).toBe('no-store');
     feed.close();
