@@ -50,18 +50,9 @@ export interface GatewayOptions {
   readonly prints?: Partial<ConfigPrints> | undefined;
 }
 
-interface GatewayParts {
-  readonly config: GatewayConfig;
-  readonly version: string;
-  readonly log: Log;
-  readonly redactor: Redactor;
-  readonly life: Life;
-  readonly mcp: McpSide;
-  readonly store: StorePart;
-  readonly node: GatewayNode;
-}
+type GatewayParts = Omit<Gateway, 'stop' | 'reload'>;
 
-export class Gateway implements GatewayParts {
+export class Gateway {
   readonly config: GatewayConfig;
   readonly version: string;
   readonly log: Log;
