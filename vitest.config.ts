@@ -33,8 +33,11 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
-    globalSetup: './test/real/installed.ts',
+    globalSetup: ['./test/real/installed.ts', './test/run-folder.ts'],
+    setupFiles: './test/setup.ts',
     pool: 'forks',
+    // A process for each file would load the fixtures and their packages anew. `parts apart` has what needs that.
+    isolate: false,
     // A file that runs programs waits for a good part of its time: half as many files again as there are processors keep
     // these busy. So no test may count on being alone: what is told apart by time lies seconds apart.
     maxWorkers: Math.min(8, Math.max(2, Math.ceil(1.5 * availableParallelism()))),
@@ -75,14 +78,13 @@ export default defineConfig({
             { extends: true as const, test: { name: 'properties', include: propertiesAtLength() } },
           ]
         : [
-            { extends: true as const, test: { name: 'parts', include: apart } },
+            { extends: true as const, test: { name: 'parts apart', include: apart, isolate: true } },
             {
               extends: true as const,
               test: {
-                name: 'parts together',
+                name: 'parts',
                 include: ['test/*.test.ts', 'test/unit/**/*.test.ts', 'test/property/**/*.test.ts'],
                 exclude: apart,
-                isolate: false,
               },
             },
           ]),

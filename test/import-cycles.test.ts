@@ -2,14 +2,13 @@
 // the same configuration on cycles of each form, because an update of Biome may change the rule.
 
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from './fixtures/new-folder.ts';
 
 const root = resolve(import.meta.dirname, '..');
-const folder = mkdtempSync(join(tmpdir(), 'import-cycles-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder('import-cycles-');
 
 /** Each file imports the next, and the last one the first. */
 const cycles: Readonly<Record<string, readonly (readonly [file: string, text: string])[]>> = {

@@ -9,6 +9,7 @@ import {
   demandingTests,
   endToEnd,
   filesIn,
+  fixturesWithHooks,
   hasBothFillings,
   onOneFilling,
   propertiesAtLength,
@@ -56,9 +57,13 @@ test('what runs a second time starts a gateway, or it would be the same twice', 
   expect(texts.filter(([, text]) => !startsGateway.test(text)).map(([file]) => file)).toEqual([]);
 });
 
-test('a test whose fixtures tidy up at the end of a file has a process of its own', () => {
-  expect(testsApart()).toContain(join('test', 'unit', 'actors', 'store', 'store-conformance.test.ts'));
+test('a test that replaces a module has a process of its own', () => {
+  expect(testsApart()).toContain(join('test', 'unit', 'actors', 'state', 'reaped-leader.test.ts'));
   expect(testsApart()).not.toContain(join('test', 'unit', 'machines', 'policy.test.ts'));
+});
+
+test('fixtures close what they opened by test/fixtures/end-of-file.ts, in every file of a process', () => {
+  expect(fixturesWithHooks()).toEqual([]);
 });
 
 test('tests with browsers, or with several gateways and a database, run with nothing else beside them', () => {

@@ -308,20 +308,19 @@ export function testsOnNodeHttp(): string[] {
   return testsIn('test/e2e').filter((file) => !one.has(file) && !hasBothFillings(file));
 }
 
-/**
- * Unit and property tests that need a process of their own. The others share one, which saves loading everything anew for
- * each. A fixture that tidies up at the end of a file asks for that when it is loaded, and in a shared process it would
- * be loaded for the first file only; and what is replaced for the whole process stays so for the next file.
- */
+/** Unit and property tests with a process of their own: a replaced module stays replaced for the next file. */
 export function testsApart(): string[] {
-  return [...testsIn('test/unit'), ...testsIn('test/property')].filter(
-    (file) =>
-      changesItsProcess.test(textOf(file)) ||
-      [...fixturesOf(file)].some((fixture) => /^(before|after)(All|Each)\(/m.test(textOf(fixture))),
+  return [...testsIn('test/unit'), ...testsIn('test/property')].filter((file) =>
+    /\bvi\.mock\(/.test(textOf(file)),
   );
 }
 
-const changesItsProcess = /\bvi\.(mock|stub|useFake)|\bprocess\.(chdir|umask|env\.\w+ = )/;
+/** Fixtures with hooks of their own, which a shared process would run for the first file only. */
+export function fixturesWithHooks(): string[] {
+  return filesIn('test/fixtures', (name) => name.endsWith('.ts')).filter((file) =>
+    /^(before|after)(All|Each)\(/m.test(textOf(file)),
+  );
+}
 
 /** The files of test/fixtures that a file imports, and that those import. */
 function fixturesOf(file: string, found = new Set<string>()): Set<string> {

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { entryHash } from '../../config/catalog/entry-hash.ts';
 import { credentialsIn } from '../../config/credentials/credential-values.ts';
 import { jsonSchemas } from '../../config/json-schema/json-schemas.ts';
@@ -14,7 +14,6 @@ import { runs } from '../fixtures/property-runs.ts';
 import { ConfigFolder } from '../unit/config/config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 const gatewayHead = 'listen_addr: 127.0.0.1:0\ncatalog_path: catalog.yaml\n';
 

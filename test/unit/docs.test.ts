@@ -2,20 +2,19 @@
 // the example configurations. A page that lies is worse than none.
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../config/json-schema/json-schemas.ts';
 import { triggerTypes, typeNames } from '../../config/resources/triggers/trigger-types.ts';
 import { declareFilter } from '../../src/cli/commands/list-deliveries.ts';
 import { machineList } from '../../src/cli/commands/machines.ts';
 import { mermaid } from '../../src/cli/views/mermaid.ts';
+import { newFolder } from '../fixtures/new-folder.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const scratch = mkdtempSync(join(tmpdir(), 'docs-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = newFolder('docs-');
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 

@@ -2,19 +2,10 @@
 // has written compiles where it says that it belongs.
 
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../fixtures/new-folder.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const guide = readFileSync(join(root, 'docs/writing-an-adapter.md'), 'utf8');
@@ -89,8 +80,7 @@ test.each([
   expect(members.filter((member) => !new RegExp(`\\b${member}\\b`).test(guide))).toEqual([]);
 });
 
-const scratch = mkdtempSync(join(tmpdir(), 'guide-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = newFolder('guide-');
 
 /** The files that the reader writes, by the path that was named last before each. */
 function filesOfReader(): ReadonlyMap<string, string> {

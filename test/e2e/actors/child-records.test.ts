@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { recordText } from '../../../actors/state/child-record.ts';
 import { ChildRecords } from '../../../actors/state/child-records.ts';
 import { isGroupRunning } from '../../../actors/state/process-group.ts';
@@ -14,15 +14,10 @@ import { identityOf, isAlive, type ProcessIdentity } from '../../../actors/state
 import { bundled } from '../../fixtures/children/bundled.ts';
 import { fixtures } from '../../fixtures/children/recorded-link.ts';
 
-let owner: { folder: string; script: string };
 let stateDir: string;
 const started: ChildProcess[] = [];
 const groups: number[] = [];
 
-beforeAll(() => {
-  owner = bundled('owner.ts');
-});
-afterAll(() => rmSync(owner.folder, { recursive: true }));
 beforeEach(() => {
   stateDir = mkdtempSync(join(tmpdir(), 'actor-gateway-'));
 });
@@ -37,7 +32,7 @@ async function startOwner(
   ...child: string[]
 ): Promise<{ process: ChildProcess; said: Record<string, number> }> {
   const [script = '', ...args] = child;
-  const process_ = spawn(process.execPath, [owner.script, stateDir, join(fixtures, script), ...args], {
+  const process_ = spawn(process.execPath, [bundled('owner.ts'), stateDir, join(fixtures, script), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   started.push(process_);

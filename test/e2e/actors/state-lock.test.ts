@@ -6,22 +6,17 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AlreadyHeldError } from '../../../actors/base/errors/errors.ts';
 import { inStateFolder, StateFolderError } from '../../../actors/state/state-folder-access.ts';
 import { acquireStateLock } from '../../../actors/state/state-lock.ts';
 import { bundled } from '../../fixtures/children/bundled.ts';
 
 const what = { listenAddr: '127.0.0.1:8080' };
-let contender: { folder: string; script: string };
 let parent: string;
 let stateDir: string;
 const started: ChildProcess[] = [];
 
-beforeAll(() => {
-  contender = bundled('lock-contender.ts');
-});
-afterAll(() => rmSync(contender.folder, { recursive: true }));
 beforeEach(() => {
   parent = mkdtempSync(join(tmpdir(), 'actor-gateway-'));
   stateDir = join(parent, 'a', 'state');
@@ -41,7 +36,7 @@ class Contender {
   }
 
   static async start(): Promise<Contender> {
-    const child = spawn(process.execPath, [contender.script, stateDir], {
+    const child = spawn(process.execPath, [bundled('lock-contender.ts'), stateDir], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     started.push(child);

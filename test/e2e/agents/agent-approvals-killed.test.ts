@@ -73,7 +73,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   desk[Symbol.dispose]();
-  await model[Symbol.asyncDispose]();
 });
 
 const say = (each: Case, text: string) => {

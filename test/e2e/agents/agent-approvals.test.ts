@@ -49,7 +49,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   desk[Symbol.dispose]();
-  await model[Symbol.asyncDispose]();
 });
 
 const post = (path: string, body: object = {}) =>

@@ -61,7 +61,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   await remote.close();
-  await model[Symbol.asyncDispose]();
 });
 
 async function begin(input: string, name = 'clerk'): Promise<string> {

@@ -144,7 +144,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await host.stop();
   await sender.stop();
-  await model[Symbol.asyncDispose]();
 });
 
 const asks: Happening = {

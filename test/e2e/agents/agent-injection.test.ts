@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   answersSoFar,
   MODEL,
@@ -104,7 +104,6 @@ beforeAll(async () => {
   expect(called('vault')).toHaveLength(1);
 });
 
-afterAll(() => model[Symbol.asyncDispose]());
 beforeEach(() => model.reset());
 
 async function asked(name: string, input: string): Promise<RunRecord> {

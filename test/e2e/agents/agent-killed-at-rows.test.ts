@@ -56,7 +56,6 @@ beforeAll(async () => {
 afterAll(async () => {
   desk[Symbol.dispose]();
   shop[Symbol.dispose]();
-  await model[Symbol.asyncDispose]();
 });
 
 /** What the store of a process that has ended has of the journal. Of a copy: the driver keeps its lock for a while. */

@@ -78,7 +78,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   desk[Symbol.dispose]();
-  await model[Symbol.asyncDispose]();
 });
 
 function resources() {

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -24,14 +24,12 @@ import { filesystemProgram } from '../../fixtures/tool-servers/filesystem-server
 const { folder, file, outside } = guardedFolder();
 const stateFolder = temporaryFolder();
 const strays = new Set<number>();
-let user: ReturnType<typeof bundled>;
 let gateway: Gateway;
 let boxes: AgentToolBoxes;
 let url: string;
 let servers: readonly AgentServer[];
 
 beforeAll(async () => {
-  user = bundled('agent-tools-user.ts');
   const config = writeConfiguration(temporaryFolder(), {
     servers: {
       catalogued: fault('echo'),
@@ -51,7 +49,6 @@ beforeAll(async () => {
 afterAll(async () => {
   boxes.servers.close();
   await gateway.stop();
-  rmSync(user.folder, { recursive: true });
   for (const pid of strays) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
 });
 
@@ -190,7 +187,7 @@ describe.concurrent('none outlives its gateway (A5)', () => {
 
 /** A gateway in a process of its own, which calls each of the servers of an agent. */
 function startUser(file: string) {
-  const process_: ChildProcess = spawn(process.execPath, [user.script, file], {
+  const process_: ChildProcess = spawn(process.execPath, [bundled('agent-tools-user.ts'), file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: Record<string, unknown>[] = [];

@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   answersSoFar,
   fromVariable,
@@ -22,18 +22,6 @@ import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gat
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
-
-const models: ModelServer[] = [];
-afterAll(async () => {
-  for (const model of models) await model[Symbol.asyncDispose]();
-});
-
-/** Ended with the test file. */
-async function newModel(): Promise<ModelServer> {
-  const model = await ModelServer.start();
-  models.push(model);
-  return model;
-}
 
 const A_LONG_TIME_MS = 60_000;
 
@@ -54,7 +42,7 @@ const system = (request: RecordedRequest | undefined) =>
   request && toldMessages(request).find(({ role }) => role === 'system')?.content;
 
 test.concurrent('a stop in the middle of a model’s answer counts for nothing: it is asked again, once, and the run has its answer', async () => {
-  const [model, folder] = [await newModel(), temporaryFolder()];
+  const [model, folder] = [await ModelServer.start(), temporaryFolder()];
   const clerk = agent('clerk', { model: MODEL });
   const first = await startModelGateway(model, { folder, resources: [clerk] });
   model.answerWith(() => ({ text: ['Half ', 'of it'], pauseMs: A_LONG_TIME_MS }));
@@ -74,7 +62,7 @@ test.concurrent('a stop in the middle of a model’s answer counts for nothing: 
 });
 
 test.concurrent('a stop in the middle of a call makes it once: the model is told that nobody knows, and decides', async () => {
-  const [model, folder] = [await newModel(), temporaryFolder()];
+  const [model, folder] = [await ModelServer.start(), temporaryFolder()];
   const calls = join(folder, 'calls');
   const desk = { name: 'desk', ...fault('echo', { env: { CALLS: calls } }) };
   const clerk = agent('clerk', { model: MODEL, mcp_servers: [desk], tools: ['wait'] });
@@ -109,7 +97,7 @@ test.concurrent('a stop in the middle of a call makes it once: the model is told
 });
 
 test.concurrent('a run goes on by its old definition over a reload and a restart, with the secret of the new environment, and no secret is kept', async () => {
-  const [model, folder] = [await newModel(), temporaryFolder()];
+  const [model, folder] = [await ModelServer.start(), temporaryFolder()];
   const calls = join(folder, 'calls');
   const listed = [{ name: 'look', inputSchema: { type: 'object' } }];
   const env = {

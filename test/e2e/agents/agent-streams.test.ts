@@ -1,7 +1,7 @@
 // What a chat sees while a model answers and tools work: one message that grows, says what is being done, and is the answer in the
 // end; what was cut half-way is nowhere.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { answersSoFar, MODEL, startModelGateway, toldMessages } from '../../fixtures/agents/model-gateway.ts';
 import { agent, eventually } from '../../fixtures/automation/automation.ts';
 import { botTrigger, newPlatform, says } from '../../fixtures/automation/bots.ts';
@@ -60,8 +60,6 @@ beforeAll(async () => {
     ],
   });
 });
-
-afterAll(() => model[Symbol.asyncDispose]());
 
 /** Somebody else says it each time, until the bot has said that and nothing else; gives all that was shown meanwhile, in order. */
 async function shownFor(words: string, answer: string): Promise<readonly string[]> {

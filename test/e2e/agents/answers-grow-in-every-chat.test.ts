@@ -57,7 +57,6 @@ afterAll(async () => {
   await gateway.stop();
   await Promise.all(chats.map(({ chat }) => chat.stop()));
   desk[Symbol.dispose]();
-  await model[Symbol.asyncDispose]();
 });
 
 interface Glimpse extends Pick<Seen, 'id' | 'text'> {

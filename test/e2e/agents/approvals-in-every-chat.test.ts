@@ -80,7 +80,6 @@ afterAll(async () => {
   await gateway.stop();
   await Promise.all(chats.map(({ chat }) => chat.stop()));
   desk[Symbol.dispose]();
-  await model[Symbol.asyncDispose]();
 });
 
 function resources() {

@@ -60,7 +60,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   desk[Symbol.dispose]();
-  await model[Symbol.asyncDispose]();
 });
 
 /** Agents of those names, whose calls `approver` decides about; the bot talks as `talks`. */

@@ -48,7 +48,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway.stop();
-  await model[Symbol.asyncDispose]();
 });
 
 async function run(input: string) {

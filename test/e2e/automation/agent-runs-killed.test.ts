@@ -95,7 +95,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   tools.close().closeAllConnections();
-  await model[Symbol.asyncDispose]();
 });
 
 function start(folder?: string): Promise<GatewayProcess> {

@@ -12,16 +12,13 @@ import {
 import { botTrigger, newPlatform, texts } from '../../fixtures/automation/bots.ts';
 import { atRest, saidOnce } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 import { callbackPayload } from '../../fixtures/workspace-platform/payloads.ts';
 import { WorkspacePlatform } from '../../fixtures/workspace-platform/workspace-platform.ts';
 
-let server: PostgresServer;
 const workspace = new WorkspacePlatform({ redeliverMs: 1_000, pingMs: 500 });
-beforeAll(async () => {
-  [server] = await Promise.all([startPostgres(), workspace.start()]);
-});
-afterAll(() => Promise.all([server.stop(), workspace.stop()]));
+beforeAll(() => workspace.start());
+afterAll(() => workspace.stop());
 
 /** The lease is 2 s, the machine busy. */
 const FAILOVER_MS = 5_000;
@@ -59,7 +56,7 @@ test('a socket and a poller are each held by one of three gateways, and by anoth
     botTrigger('bot', platform, bot),
     httpAgent('echo', program.url),
   ];
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const everStarted: GatewayProcess[] = [];
   const start = async (name: string) => {
     const settings = { store: { postgres: { url } }, node: { name } };

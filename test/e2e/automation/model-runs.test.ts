@@ -1,7 +1,7 @@
 // Runs of an agent with a model and a tool, over the API and in the terminal: streamed, step by step, with figures.
 
 import { resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { agent, startAutomation } from '../../fixtures/automation/automation.ts';
 import { ask, type EventReader, postStream } from '../../fixtures/clients/api-client.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
@@ -28,7 +28,6 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => models[Symbol.asyncDispose]());
 
 const told = ({ text }: EventReader) =>
   [...text.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(

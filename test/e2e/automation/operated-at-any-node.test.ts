@@ -14,9 +14,8 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
-let server: PostgresServer;
 let site: Server;
 let one: GatewayProcess;
 let two: GatewayProcess;
@@ -27,7 +26,6 @@ let isHeld = true;
 const asked: string[] = [];
 
 beforeAll(async () => {
-  server = await startPostgres();
   site = createServer((request, response) => {
     if (request.url !== '/held') {
       response.setHeader('content-type', 'application/json').end('{"ok":true}');
@@ -64,7 +62,7 @@ beforeAll(async () => {
       ],
     }),
   ];
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const start = (name: string) =>
     startAutomation({ resources, settings: { store: { postgres: { url } }, node: { name } } });
   [one, two] = await Promise.all([start('one'), start('two')]);
@@ -74,7 +72,6 @@ afterAll(async () => {
   await Promise.all([one.stop(), two.stop()]);
   site.closeAllConnections();
   site.close();
-  await server.stop();
 });
 
 /** A run of the flow that the first gateway has begun, and that waits for the site. */

@@ -1,16 +1,10 @@
 // Three gateways on one database that answer in the same chats: order and pace are those of one, also when the one that sends is killed.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
 import { botTrigger, echo, newPlatform, texts } from '../../fixtures/automation/bots.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const CHATS = 3;
 /** More than the ten that a chat takes within five seconds: each gateway by itself would send five of them at once. */
@@ -29,7 +23,7 @@ test('a platform sees the pace and the order of one gateway, and another one goe
   const people = Array.from({ length: CHATS }, (_, n) => platform.person(`P${n}`));
   const chats = people.map((person) => platform.privateChat(person, bot));
   const program = await startAgent();
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const resources = [botTrigger('bot', platform, bot), echo(program)];
   const start = (name: string) =>
     startAutomation({ resources, settings: { store: { postgres: { url } }, node: { name } } });

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   agent,
   eventually,
@@ -16,13 +16,10 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
-import { executeOn, type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { executeOn, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+const server = await sharedPostgres();
 
 const script = `
 - { match: { text: slow }, answer: Slowly., delay_ms: 1500 }

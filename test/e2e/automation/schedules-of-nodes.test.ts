@@ -1,7 +1,7 @@
 // A schedule on three gateways of one database, of which one has a clock that is ten minutes behind: each instant comes once, and in time.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   eventually,
   httpAgent,
@@ -9,13 +9,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const BEHIND_MS = 600_000;
 const behind = `globalThis.Date = class extends Date { constructor(...a) { a.length === 0 ? super(Date.now()) : super(...a); } static #now = Date.now; static now() { return this.#now() - ${BEHIND_MS}; } }`;
@@ -27,7 +21,7 @@ interface Row {
 
 test('each instant comes once and in time, over a kill, a reload and a clock that is wrong (SCH1)', async () => {
   const program = await startAgent();
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const resources = [
     trigger('tick', {
       type: 'Schedule',

@@ -2,7 +2,7 @@
 // does nothing of it any more.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   eventually,
   httpAgent,
@@ -12,13 +12,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const CONVERSATIONS = 24;
 const STANDS_STILL_MS = 6_000;
@@ -35,7 +29,7 @@ test('per conversation nothing is seen after a later one when a gateway stands s
     await elapse(20 + Math.random() * 60);
     return { text: 'seen' };
   });
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const resources = [
     trigger('desk', {
       type: 'HTTP',

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { movedTables, type Row } from '../../../actors/store/moved/moved-tables.ts';
 import { RecordWriter } from '../../../actors/store/moved/record-file.ts';
 import {
@@ -25,13 +25,7 @@ import {
   writeConfiguration,
 } from '../../fixtures/gateway/gateway-process.ts';
 import { mainFile, runMain } from '../../fixtures/gateway/run-main.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const hooks = (name: string) => ({
   type: 'HTTP',
@@ -49,7 +43,7 @@ test('a store is moved from a file into PostgreSQL and back, and the gateway goe
     trigger('ops', { type: 'Manual', config: {}, commands: { deploy: command } }),
     httpAgent('desk', program.url),
   ];
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const inPostgres = { store: { postgres: { url } }, node: { name: 'north' } };
   let gateway: GatewayProcess = await startAutomation({ resources });
   const { folder } = gateway;
@@ -205,10 +199,7 @@ test('an import that is killed or ended in its middle leaves the store as empty 
   const path = join(temporaryFolder(), 'large.ndjson');
   await largeExport(path, 300, 200_000);
   const text = readFileSync(path);
-  for (const settings of [
-    {},
-    { store: { postgres: { url: await server.newDatabase() } }, node: { name: 'n' } },
-  ])
+  for (const settings of [{}, { store: { postgres: { url: await newDatabase() } }, node: { name: 'n' } }])
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       const folder = temporaryFolder();
       writeConfiguration(folder, { settings });

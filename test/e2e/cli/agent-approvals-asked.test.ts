@@ -49,7 +49,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   desk[Symbol.dispose]();
-  await model[Symbol.asyncDispose]();
 });
 
 const env = { GATEWAY_API_KEY: '' };

@@ -7,7 +7,7 @@ import { lastSeenAfter, startCluster, threeNodes } from '../../fixtures/cluster/
 import { watchHolders } from '../../fixtures/cluster/holders.ts';
 import { expectNothingWrong, startLedger } from '../../fixtures/cluster/ledger.ts';
 import { startLoad } from '../../fixtures/cluster/senders.ts';
-import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 import './nodes-stopped.ts';
 
 const LEASE_MS = 2_000;
@@ -24,7 +24,7 @@ const load = { conversations: 40, perSecond: 120 };
 
 async function underLoad() {
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 200 : 10));
-  const url = await sharedPostgres().newDatabase();
+  const url = await newDatabase();
   const cluster = await startCluster({ databaseUrl: url, ledger, nodes: threeNodes, hasSchedule: true });
   const holders = watchHolders(url);
   const sending = startLoad({ ...load, urls: cluster.urls });

@@ -7,8 +7,8 @@ import { startCluster, threeNodes } from '../../fixtures/cluster/cluster.ts';
 import { expectNothingWrong, startLedger } from '../../fixtures/cluster/ledger.ts';
 import { startRelay } from '../../fixtures/cluster/relay.ts';
 import { type Load, postOrder, startLoad } from '../../fixtures/cluster/senders.ts';
-import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
 import { startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
 /** How long a webhook may wait for its answer while the database is away. */
 const ANSWER_WITHIN_MS = 12_000;
@@ -29,7 +29,7 @@ function expectToldToComeAgain(sending: Load): void {
 
 test('a database that is killed and comes back loses nothing, and webhooks are told to come again meanwhile', async () => {
   const ledger = await startLedger();
-  const server = sharedPostgres();
+  const server = await sharedPostgres();
   const databaseUrl = await server.newDatabase();
   const cluster = await startCluster({ databaseUrl, ledger, nodes: threeNodes, hasSchedule: true });
   const sending = startLoad({ ...load, urls: cluster.urls, patienceMs: ANSWER_WITHIN_MS });

@@ -10,13 +10,13 @@ import { expectNothingWrong, startLedger } from '../../fixtures/cluster/ledger.t
 import { newHost } from '../../fixtures/cluster/network.ts';
 import { startRelay } from '../../fixtures/cluster/relay.ts';
 import { postOrder, startLoad } from '../../fixtures/cluster/senders.ts';
-import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
+import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
 const CUT_MS = 6_000;
 
 test('a node that is cut off from the database and its peers loses what it had, and comes back as a new member', async () => {
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 500 : 10));
-  const server = sharedPostgres();
+  const server = await sharedPostgres();
   const url = await server.newDatabase();
   const host = newHost();
   const { back, front } = host.lines;

@@ -9,7 +9,7 @@ import { lastSeenAfter, startCluster, threeNodes } from '../../fixtures/cluster/
 import { watchHolders } from '../../fixtures/cluster/holders.ts';
 import { expectNothingWrong, startLedger } from '../../fixtures/cluster/ledger.ts';
 import { startLoad } from '../../fixtures/cluster/senders.ts';
-import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const LEASE_MS = 2_000;
 /** From the end of a dead node's lease until its work goes on: 5 s are promised on a busy machine, and these are busier beside other tests. */
@@ -19,7 +19,7 @@ const load = { conversations: 30, perSecond: 80 };
 test('what a node was working on when it was killed is done by the others, and its name is free again', async () => {
   // Some turns last: they are under way whenever a node ends.
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 200 : 10));
-  const url = await sharedPostgres().newDatabase();
+  const url = await newDatabase();
   const cluster = await startCluster({ databaseUrl: url, ledger, nodes: threeNodes, hasSchedule: true });
   const holders = watchHolders(url);
   const sending = startLoad({ ...load, urls: cluster.urls });
@@ -44,7 +44,7 @@ test('what a node was working on when it was killed is done by the others, and i
 
 test('a node whose clock is ten minutes off is one like the others', async () => {
   const ledger = await startLedger();
-  const url = await sharedPostgres().newDatabase();
+  const url = await newDatabase();
   const preload = pathToFileURL(join(import.meta.dirname, '../../fixtures/cluster/shifted-clock.mjs')).href;
   const off = (ms: number) => ({
     env: { NODE_OPTIONS: `--import=${preload}`, CLOCK_SHIFT_MS: String(ms) },

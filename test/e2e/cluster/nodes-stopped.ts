@@ -8,7 +8,7 @@ import { watchHolders } from '../../fixtures/cluster/holders.ts';
 import { expectNothingWrong, startLedger } from '../../fixtures/cluster/ledger.ts';
 import { startRelay } from '../../fixtures/cluster/relay.ts';
 import { startLoad } from '../../fixtures/cluster/senders.ts';
-import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
+import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
 /** Of a line to the database: so claims are on their way to a node at the moment at which it is stopped. */
 const LINE_MS = 3;
@@ -16,7 +16,7 @@ const STOPPED_MS = 4_000;
 
 test('a node that was stopped for longer than its lease and goes on changes no outcome and no order', async () => {
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 500 : 10));
-  const server = sharedPostgres();
+  const server = await sharedPostgres();
   const url = await server.newDatabase();
   const relay = await startRelay({ port: server.port });
   const databaseUrl = url.replace(/:\d+\//, `:${relay.port}/`);

@@ -6,8 +6,8 @@ import { startCluster } from '../../fixtures/cluster/cluster.ts';
 import { expectNothingWrong, startLedger } from '../../fixtures/cluster/ledger.ts';
 import { startNginx } from '../../fixtures/cluster/nginx.ts';
 import { startLoad } from '../../fixtures/cluster/senders.ts';
-import { sharedPostgres } from '../../fixtures/cluster/shared-postgres.ts';
 import { freePort } from '../../fixtures/free-port.ts';
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const SHUTDOWN_SECONDS = 10;
 
@@ -19,7 +19,7 @@ test('a rolling restart behind a load balancer loses nothing and refuses no webh
     name,
     settings: { listen_addr: `127.0.0.1:${ports[at]}`, shutdown_seconds: SHUTDOWN_SECONDS },
   }));
-  const databaseUrl = await sharedPostgres().newDatabase();
+  const databaseUrl = await newDatabase();
   const cluster = await startCluster({ databaseUrl, ledger, nodes, hasSchedule: true });
   const balancer = await startNginx(await freePort(), ports);
   const sending = startLoad({

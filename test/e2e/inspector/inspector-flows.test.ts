@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   agent,
   eventually,
@@ -125,8 +125,6 @@ beforeAll(async () => {
     ],
   });
 });
-
-afterAll(() => models[Symbol.asyncDispose]());
 
 const began = async (target: string, body: object): Promise<string> => {
   const answer = await ask(`${gateway.url}/${target}/runs`, {

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   agent,
   eventually,
@@ -126,8 +126,6 @@ beforeAll(async () => {
     ],
   });
 });
-
-afterAll(() => models[Symbol.asyncDispose]());
 
 const began = async (name: string, input: string): Promise<string> => {
   const answer = await ask(`${gateway.url}/agents/${name}/runs`, {

@@ -3,7 +3,7 @@
 
 import axeCore from 'axe-core';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually, writeResources } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import {
@@ -12,14 +12,10 @@ import {
   temporaryFolder,
 } from '../../fixtures/gateway/gateway-process.ts';
 import { desk, startNodes } from '../../fixtures/nodes/node-group.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+const server = await sharedPostgres();
 
 const sizes = [
   { width: 1280, height: 800 },
@@ -47,7 +43,7 @@ async function violationsOf(page: Page): Promise<string[]> {
 test('the tree and a view have every node with its state, version and configuration, and mark those that differ', async () => {
   const folder = temporaryFolder();
   const resources = desk(folder);
-  const [a, b] = await startNodes(server, [
+  const [a, b] = await startNodes([
     { name: 'a', resources },
     { name: 'second-b', resources },
   ]);

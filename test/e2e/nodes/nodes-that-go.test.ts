@@ -1,6 +1,6 @@
 // What becomes of sessions whose node is killed, stops, or hangs; and of a gateway with another secret.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   type Answer,
   BOTH,
@@ -13,20 +13,15 @@ import {
 import { eventually } from '../../fixtures/clients/mcp-client.ts';
 import { type NodeProcess, startNode } from '../../fixtures/cluster/gateways-behind.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const LEASE_MS = 2_000;
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
 
 const servers = { own: { ...everythingOverStdio(), isolation: 'session' } };
 
 async function cluster(names: readonly string[], settings = {}): Promise<NodeProcess[]> {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   return Promise.all(
     names.map((name) => startNode(name, { url, servers, settings: { shutdown_seconds: 6, ...settings } })),
   );
@@ -147,7 +142,7 @@ test('a session can be ended while its node stops, and a call of it cancelled', 
 });
 
 test('a gateway with another secret ends with a clear word, and those that run say who was refused (PRS2)', async () => {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const good = await startNode('good', { url, servers });
   const failed = await startNode('bad', { url, servers, secret: 'another-secret-of-nodes' }).catch(
     (error: Error) => error.message,
@@ -201,7 +196,7 @@ test('a client that goes is seen by the owner of its session, which keeps the an
 });
 
 test('without an address a member says so, and its sessions are its own', async () => {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const a = await startNode('a', { url, servers });
   const b = await startNode('b', { url, servers, node: { address: undefined, secret: undefined } });
   await eventually('the warning', () =>

@@ -3,19 +3,15 @@
 import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually, writeResources } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import { startGateway, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 import { desk, startNodes } from '../../fixtures/nodes/node-group.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+const server = await sharedPostgres();
 
 const nodesAt = async (url: string) => (await ask(`${url}/nodes`)).json;
 const hash = expect.stringMatching(/^[0-9a-f]{12}$/);
@@ -23,7 +19,7 @@ const hash = expect.stringMatching(/^[0-9a-f]{12}$/);
 test('every node tells the same nodes, whichever file of theirs differs, when one stops and when the database is away (NDF1, NDL1)', async () => {
   const folder = temporaryFolder();
   const resources = desk(folder);
-  const [a, b, c] = await startNodes(server, [
+  const [a, b, c] = await startNodes([
     { name: 'a', resources, settings: { api_key: 'one key', log_level: 'debug' } },
     { name: 'b', resources, settings: { api_key: 'one key' } },
     { name: 'c', resources, settings: { api_key: 'another' } },

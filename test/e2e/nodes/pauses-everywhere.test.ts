@@ -6,17 +6,13 @@ import { ask } from '../../fixtures/clients/api-client.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 import { startNodes } from '../../fixtures/nodes/node-group.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
 
-let server: PostgresServer;
 let nodes: GatewayProcess[];
 beforeAll(async () => {
-  server = await startPostgres();
-  nodes = await startNodes(server, [{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
+  nodes = await startNodes([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
 });
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()));
-  await server.stop();
 });
 
 const HOLDS_WITHIN_MS = 1_500;

@@ -3,18 +3,14 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as elapse } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/automation/automation.ts';
 import { freePort } from '../../fixtures/free-port.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
 const puppet = `${import.meta.dirname}/../../fixtures/servers/puppet.mjs`;
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+const server = await sharedPostgres();
 
 interface Node extends GatewayProcess {
   readonly name: string;

@@ -22,20 +22,14 @@ import {
 } from '../../fixtures/cluster/gateways-behind.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const accept = { action: 'accept', content: { name: 'Ann' } };
 const legacy = { ...everythingOverStdio(), isolation: 'session' };
 const stateless = { ...bothErasOverStdio({ isModernOnly: true }), era: 'modern', pool: { max: 2 } };
 
 async function nodesOf(names: readonly string[], more: Partial<ClusterSetup> = {}): Promise<NodeProcess[]> {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const setup = { url, servers: { legacy, stateless }, ...more };
   return Promise.all(names.map((name) => startNode(name, setup)));
 }
@@ -132,7 +126,7 @@ test('nodes that show each other certificates serve the sessions of each other',
     ...['-days', '2', '-copy_extensions', 'copyall', '-out', 'node.pem'],
   );
   const tls = { cert: join(folder, 'node.pem'), key: join(folder, 'node.key'), ca: join(folder, 'ca.pem') };
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const setup = { url, servers: { legacy }, node: { tls } };
   const [a, b] = [await startNode('a', setup), await startNode('b', setup)];
   const params = {

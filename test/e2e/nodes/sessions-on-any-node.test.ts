@@ -15,15 +15,13 @@ import {
   startNode,
 } from '../../fixtures/cluster/gateways-behind.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
-let server: PostgresServer;
 let nodes: NodeProcess[];
 let balancer: RoundRobin;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const servers = { own: { ...everythingOverStdio(), isolation: 'session' }, shared: everythingOverStdio() };
   nodes = await Promise.all(
     ['north-1', 'north-2', 'north-3'].map((name) =>
@@ -35,7 +33,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await balancer?.close();
   await Promise.all((nodes ?? []).map((node) => node.stop()));
-  await server?.stop();
 });
 
 const at = (index: number) => nodes[index] as NodeProcess;

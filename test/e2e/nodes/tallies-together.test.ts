@@ -1,17 +1,11 @@
 // What operators are told of triggers and agents is that of the cluster, whichever node they ask, and whichever node has ended since.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually, postHook } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { desk, startNodes } from '../../fixtures/nodes/node-group.ts';
-import { type PostgresServer, startPostgres } from '../../fixtures/store/postgres-server.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const say = (node: GatewayProcess, id: string) =>
   postHook(node.url, '/hooks/desk', { c: id, text: id }, { 'idempotency-key': id });
@@ -27,10 +21,10 @@ async function toldBy(node: GatewayProcess) {
 
 test('tallies are those of all nodes, and stay when nodes stop, are killed and start again', async () => {
   const resources = desk(temporaryFolder());
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const settings = { store: { postgres: { url } } };
   const start = async (name: string) => {
-    const [node] = await startNodes(server, [{ name, resources, settings }]);
+    const [node] = await startNodes([{ name, resources, settings }]);
     if (node === undefined) throw new Error('one was to be started');
     return node;
   };

@@ -2,11 +2,10 @@
 // Any catalog that a client can write reads the same from its file; and what is imported of it holds no secret, and is the
 // same catalog once the variables are set.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import { commentedCatalog } from '../../../config/catalog/commented-catalog.ts';
 import { importableServers } from '../../../config/catalog/importable-servers.ts';
@@ -23,9 +22,9 @@ import {
   urlOf,
   withComments,
 } from '../../fixtures/client-forms.ts';
+import { newFolder } from '../../fixtures/new-folder.ts';
 
-const home = mkdtempSync(join(tmpdir(), 'gateway-forms-'));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+const home = newFolder('gateway-forms-');
 
 const environment = { FIRST_TOKEN: 'first value', SECOND: 's3cond-value' };
 

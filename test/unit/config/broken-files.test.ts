@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../config/load-config.ts';
 import { ConfigError, formatProblem } from '../../../config/reader/problem.ts';
 import { ConfigFolder } from './config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 describe('a file that cannot be used', () => {
   test('is named: the gateway file by itself, the catalog where it is asked for', async () => {

@@ -1,11 +1,11 @@
 // A folder with a gateway file and a catalog, loaded for real; what went wrong comes back as values.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Loaded, type LoadOptions, loadConfig } from '../../../config/load-config.ts';
 import { ConfigError, type Problem } from '../../../config/reader/problem.ts';
 import type { Environment } from '../../../config/reader/substitute.ts';
+import { newFolder } from '../../fixtures/new-folder.ts';
 
 export interface Attempt {
   readonly loaded?: Loaded;
@@ -15,16 +15,12 @@ export interface Attempt {
 }
 
 export class ConfigFolder {
-  readonly path = mkdtempSync(join(tmpdir(), 'gateway-config-'));
+  readonly path = newFolder('gateway-config-');
 
   write(name: string, content: string | Uint8Array): string {
     const file = join(this.path, name);
     writeFileSync(file, content);
     return file;
-  }
-
-  remove(): void {
-    rmSync(this.path, { recursive: true, force: true });
   }
 
   /** Loads; rejects with whatever is not a ConfigError. */

@@ -2,14 +2,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is told.
 
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { excerpt } from '../../../config/reader/excerpt.ts';
 import { SourceFile } from '../../../config/reader/source-file.ts';
 import { parseYamlTree } from '../../../config/reader/yaml-tree.ts';
 import { ConfigFolder } from './config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 describe('a field as other programs call it', () => {
   test.each([

@@ -4,14 +4,14 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openPostgresSource, openPostgresTarget } from '../../../../actors/store/postgres/moved-postgres.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import { openSqliteSource, openSqliteTarget } from '../../../../actors/store/sqlite/moved-sqlite.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { exported, imported } from '../../../fixtures/store/moved.ts';
-import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../../fixtures/store/shared-postgres.ts';
 import { Model } from '../../../fixtures/store/store-model.ts';
 import {
   exactSteps,
@@ -20,12 +20,6 @@ import {
   timelessSteps,
   type World,
 } from '../../../fixtures/store/store-steps.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres(['fsync=off']);
-});
-afterAll(() => server.stop());
 
 const folder = storeFolder();
 let files = 0;
@@ -48,7 +42,7 @@ test('a store that was moved goes on as after any other start, whatever was done
         file = newFile();
         // Each way in its turn: a database takes longer.
         if (moves % 3 === 0) {
-          const url = await server.newDatabase();
+          const url = await newDatabase();
           await imported(openPostgresTarget({ url, now }), text);
           text = await exported(openPostgresSource({ url, now }));
         }
@@ -77,7 +71,7 @@ test('and so it goes on in a database that it was moved into', async () => {
     fc.asyncProperty(fc.commands(timelessSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
       const open = async (url: string) =>
         (await openPostgresStore({ url, maxWaiting: MAX_WAITING, node: { name: 'a', address: '' } })).store;
-      let url = await server.newDatabase();
+      let url = await newDatabase();
       let store = await open(url);
       let moves = 0;
       const reopen = async () => {
@@ -90,7 +84,7 @@ test('and so it goes on in a database that it was moved into', async () => {
           rmSync(file);
         }
         moves += 1;
-        url = await server.newDatabase();
+        url = await newDatabase();
         await imported(openPostgresTarget({ url }), text);
         store = await open(url);
         return store;

@@ -4,19 +4,13 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { StoredEvent } from '../../../../actors/store/event.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import type { Turn } from '../../../../actors/store/store.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
-import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../../fixtures/store/shared-postgres.ts';
 import { eventOf, resultOf } from '../../../fixtures/store/store-conformance.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
 
 const KEYS = 4;
 const step = fc.oneof(
@@ -33,7 +27,7 @@ const steps = fc.array(fc.tuple(fc.nat(2), step), { maxLength: 60 });
 test('nothing is lost, doubled or out of its order among three nodes that end, stand still and come back (S1, S3, S4)', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (plan) => {
-      const url = await server.newDatabase();
+      const url = await newDatabase();
       const nodes = await Promise.all(
         ['a', 'b', 'c'].map((name) => openPostgresStore({ url, node: { name, address: '', ttlMs: 1_000 } })),
       );

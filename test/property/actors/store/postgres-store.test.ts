@@ -2,24 +2,17 @@
 // against as well.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
-import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../../fixtures/store/shared-postgres.ts';
 import { Model } from '../../../fixtures/store/store-model.ts';
 import { MAX_WAITING, timelessSteps, type World } from '../../../fixtures/store/store-steps.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  // Nothing here is killed.
-  server = await startPostgres(['fsync=off']);
-});
-afterAll(() => server.stop());
 
 const property = fc.asyncProperty(
   fc.commands(timelessSteps, { maxCommands: 60, size: 'max' }),
   async (steps) => {
-    const url = await server.newDatabase();
+    const url = await newDatabase();
     // However slow the machine is, it stays a member: what it holds is its own until it ends.
     const node = { name: 'a', address: '', ttlMs: 60_000 };
     const options = { url, maxWaiting: MAX_WAITING, node };

@@ -3,11 +3,10 @@
 // may hold a secret is among the secrets, wherever else it is; one that is only where the gateway tells names of is not.
 
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ResourceFolder } from '../../../unit/config/resources/resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 type Place = (reference: string) => object;
 

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
 import type { Problem } from '../../../../config/reader/problem.ts';
 import { repoHostEventNames } from '../../../../config/resources/repository-hosts/repohost-events.ts';
@@ -12,7 +12,6 @@ import { runs } from '../../../fixtures/property-runs.ts';
 import { ResourceFolder } from '../../../unit/config/resources/resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 

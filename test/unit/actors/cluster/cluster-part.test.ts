@@ -1,18 +1,12 @@
 // A gateway as a member, on a real database: what the others read of it, and when.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { silentLog } from '../../../../actors/base/errors/log.ts';
 import { ClusterPart } from '../../../../actors/cluster/cluster-part.ts';
 import { GatewayNode } from '../../../../actors/gateway/gateway-node.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import { configHash } from '../../../../config/config-hash.ts';
-import { type PostgresServer, startPostgres } from '../../../fixtures/store/postgres-server.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+import { newDatabase } from '../../../fixtures/store/shared-postgres.ts';
 
 /** A member of the cluster of that database. */
 async function nodeAt(url: string, name: string) {
@@ -26,7 +20,7 @@ async function nodeAt(url: string, name: string) {
 }
 
 test('a process is found by its instance under each of its memberships, and says when it begins to stop (CLP1, CLP2)', async () => {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const [a, b] = [await nodeAt(url, 'a'), await nodeAt(url, 'b')];
   try {
     await b.membership.tellNow();
@@ -52,7 +46,7 @@ test('a process is found by its instance under each of its memberships, and says
 });
 
 test('the other nodes read the hash of a reloaded configuration, and of no other reload (CFH2)', async () => {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const [a, b] = [await nodeAt(url, 'a'), await nodeAt(url, 'b')];
   try {
     const node = new GatewayNode({

@@ -1,19 +1,17 @@
 // From when on a schedule's instants are awaited, and so can be missed: from its first load, over restarts, in the real
 // store.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { scheduleAdapter } from '../../../../actors/platforms/schedule/adapter.ts';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
 import type { ScheduleTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
+import { newFolder } from '../../../fixtures/new-folder.ts';
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
-const scratch = mkdtempSync(join(tmpdir(), 'schedule-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = newFolder('schedule-');
 let files = 0;
 
 const at = (time: string) => Date.parse(`2026-11-21T${time}:00.000Z`);

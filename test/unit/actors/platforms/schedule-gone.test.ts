@@ -1,19 +1,17 @@
 // What is left in the real store of schedules that are gone: for a while everything, as if they had been there all along;
 // after that nothing.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { scheduleAdapter } from '../../../../actors/platforms/schedule/adapter.ts';
 import type { Store } from '../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
+import { newFolder } from '../../../fixtures/new-folder.ts';
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
-const scratch = mkdtempSync(join(tmpdir(), 'schedule-gone-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = newFolder('schedule-gone-');
 let files = 0;
 
 const DAY_MS = 86_400_000;

@@ -5,7 +5,6 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -14,20 +13,19 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { findOperatorToken, openOperatorToken } from '../../../../actors/state/operator-token.ts';
 import { StateFolderError } from '../../../../actors/state/state-folder-access.ts';
+import { newFolder } from '../../../fixtures/new-folder.ts';
 
 const TOKEN = /^agop_[\w-]{43}$/;
 let folder = '';
 const file = () => join(folder, 'operator-token');
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'actor-gateway-token-'));
+  folder = newFolder('actor-gateway-token-');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the operator token', () => {
   test('is made once, for its owner only, and is the same after a restart', () => {

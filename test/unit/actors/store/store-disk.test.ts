@@ -6,25 +6,23 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { StoreUnavailableError } from '../../../../actors/base/errors/errors.ts';
 import type { Store } from '../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
+import { newFolder } from '../../../fixtures/new-folder.ts';
 import { seeded } from '../../../fixtures/seeded.ts';
 import { bundledStoreChild, start } from '../../../fixtures/store/store-child.ts';
 import { eventOf } from '../../../fixtures/store/store-conformance.ts';
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
-const scratch = mkdtempSync(join(tmpdir(), 'store-disk-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = newFolder('store-disk-');
 let files = 0;
 const newFile = () => join(scratch, `store-${++files}.db`);
 const openFile = (file: string) => openSqliteStore({ file, workerUrl: storeWorkerUrl() });

@@ -1,14 +1,13 @@
 // What --check sees of programs that are not there, with real files.
 
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { whyUnstartable } from '../../../../src/cli/commands/unstartable.ts';
+import { newFolder } from '../../../fixtures/new-folder.ts';
 import { fakeEntry } from '../../../fixtures/server/fake-server.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'unstartable-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder('unstartable-');
 for (const [name, mode] of [
   ['program', 0o755],
   ['text', 0o644],

@@ -4,13 +4,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadTarget } from '../../../../config/load-config.ts';
 import { ConfigError, type Problem } from '../../../../config/reader/problem.ts';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 const fixture = (name: string) =>
   readFileSync(resolve(import.meta.dirname, `../../../fixtures/client-files/${name}.json`), 'utf8');

@@ -1,13 +1,12 @@
 // Who loads a configuration may say what isolation means where an entry is silent.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type LoadOptions, loadConfig } from '../../../../config/load-config.ts';
+import { newFolder } from '../../../fixtures/new-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'isolation-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder('isolation-');
 
 async function isolations(options?: LoadOptions): Promise<unknown> {
   const path = join(folder, 'gateway.yaml');

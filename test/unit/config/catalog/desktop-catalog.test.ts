@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 const json = (servers: Record<string, unknown>, more: object = {}) =>
   folder.loadCatalog(JSON.stringify({ mcpServers: servers, ...more }, null, '\t'), {}, 'desktop.json');

@@ -1,10 +1,9 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import { entryHash } from '../../../../config/catalog/entry-hash.ts';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 async function entryOf(text: string): Promise<ServerEntry> {
   const { loaded } = await folder.loadCatalog(`servers:\n  a: ${text}\n`);

@@ -1,12 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 import { join } from 'node:path';
 import { Check } from 'typebox/value';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 const alone = `apiVersion: example.com/v1
 kind: DaemonConfig

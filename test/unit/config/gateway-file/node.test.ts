@@ -2,13 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../../config/load-config.ts';
 import { ConfigError, formatProblem } from '../../../../config/reader/problem.ts';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 const minimal = 'listen_addr: 127.0.0.1:8080\ncatalog_path: catalog.yaml\n';
 const store = 'store: { postgres: { url: "postgres://gateway:hush-hush@db/gateway" } }\n';

@@ -1,10 +1,9 @@
 // Profiles as they are written: what is taken, and what is told of those that cannot be.
 
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 const catalog = `servers:
   files: { command: node, tags: [disk, local] }

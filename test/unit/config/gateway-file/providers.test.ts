@@ -1,11 +1,10 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findProvider, usableProviders } from '../../../../config/gateway-file/providers.ts';
 import { SecretValues } from '../../../../config/reader/secret-values.ts';
 import { loadGatewayResources } from '../../../../config/resources/gateway-resources.ts';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 const head = 'listen_addr: 127.0.0.1:0\ncatalog_path: catalog.yaml\n';
 

@@ -2,11 +2,10 @@
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 const head = 'listen_addr: 127.0.0.1:0\ncatalog_path: catalog.yaml\n';
 const spec = 'spec: { triggers: { directory: ./triggers }, agents: { directory: ./agents } }\n';

@@ -1,18 +1,17 @@
 // `.env` beside a configuration: its format, its errors, and who is stronger.
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../../config/load-config.ts';
 import { environmentBeside, parseEnvText, readEnvFile } from '../../../../config/reader/env-file.ts';
 import { formatProblem } from '../../../../config/reader/problem.ts';
 import { SourceFile } from '../../../../config/reader/source-file.ts';
+import { newFolder } from '../../../fixtures/new-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'env-file-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder('env-file-');
 
 const parsed = (text: string) => {
   const { values, problems } = parseEnvText(new SourceFile('.env', text));

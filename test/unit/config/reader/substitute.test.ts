@@ -1,10 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { referenceOffset, substitute } from '../../../../config/reader/substitute.ts';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
-afterAll(() => folder.remove());
 
 describe('what a shell would replace', () => {
   test.each([

@@ -1,15 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests write references.
 // Warnings about secrets that cannot be redacted: each names the field and its position.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { triggerTypes, typeNames } from '../../../../config/resources/triggers/trigger-types.ts';
 import { ConfigFolder } from '../config-folder.ts';
 import { ResourceFolder } from '../resources/resource-folder.ts';
 
 const folder = new ConfigFolder();
 const resources = new ResourceFolder();
-afterAll(() => folder.remove());
-afterAll(() => resources.remove());
 
 const isShort = 'is shorter than 8 characters: it is not struck out of logs and errors';
 const isPlain = 'is a plain word, number or path: it is not struck out of logs and errors';

@@ -1,12 +1,11 @@
 // Unenforceable approvals are errors in the file; guards are detected in all kinds of resources.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findCallGuard } from '../../../../config/resources/call-guards.ts';
 import type { LoadResourcesOptions } from '../../../../config/resources/load-resources.ts';
 import { ResourceFolder } from './resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const resource = (kind: string, name: string, spec: string) =>
   `apiVersion: example.com/v1\nkind: ${kind}\nmetadata: { name: ${name} }\nspec: ${spec}\n`;

@@ -1,17 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ResourceFolder, triggerText } from './resource-folder.ts';
 
-const all: ResourceFolder[] = [];
 let folder = new ResourceFolder();
 beforeEach(() => {
   folder = new ResourceFolder();
-  all.push(folder);
-});
-afterAll(() => {
-  for (const each of all) each.remove();
 });
 
 const manual = (name: string, more = 'default_agent: echo') =>

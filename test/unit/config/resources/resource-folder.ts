@@ -1,7 +1,6 @@
 // A folder with files of triggers and agents, loaded for real; problems come back as lines with the files' bare names.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { SecretValues } from '../../../../config/reader/secret-values.ts';
 import {
@@ -10,6 +9,7 @@ import {
   loadResources,
 } from '../../../../config/resources/load-resources.ts';
 import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
+import { newFolder } from '../../../fixtures/new-folder.ts';
 
 export interface LoadedFolder extends LoadedResources {
   /** `file:line:column: message`, or `file:line:column: warning: message`. */
@@ -25,7 +25,7 @@ spec: { runtime: { http: { url: "http://127.0.0.1:9/" } } }
 `;
 
 export class ResourceFolder {
-  readonly path = mkdtempSync(join(tmpdir(), 'resources-'));
+  readonly path = newFolder('resources-');
   #count = 0;
 
   write(name: string, content: string | Uint8Array): string {
@@ -33,10 +33,6 @@ export class ResourceFolder {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, content);
     return file;
-  }
-
-  remove(): void {
-    rmSync(this.path, { recursive: true, force: true });
   }
 
   async load(options: Partial<LoadResourcesOptions> = {}): Promise<LoadedFolder> {

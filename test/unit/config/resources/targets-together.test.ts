@@ -1,10 +1,9 @@
 // Triggers, agents, fleets and flows beside each other: who is named has to be there, and what a flow takes its commands take.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ResourceFolder } from './resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const resource = (kind: string, name: string, spec: string) =>
   `apiVersion: example.com/v1\nkind: ${kind}\nmetadata: { name: ${name} }\nspec: ${spec}\n`;

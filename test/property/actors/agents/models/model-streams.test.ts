@@ -1,7 +1,7 @@
 // Whatever a network makes of a stream, an answer is one that the model gave, or none.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { ask, lookUp, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 import { inputPieces, type ScriptedAnswer, type Wire } from '../../../../fixtures/models/reply.ts';
@@ -10,7 +10,6 @@ let server: ModelServer;
 beforeAll(async () => {
   server = await ModelServer.start();
 });
-afterAll(() => server[Symbol.asyncDispose]());
 
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
 const pieces = fc.array(words, { minLength: 1, maxLength: 5 });

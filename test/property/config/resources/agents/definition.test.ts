@@ -4,14 +4,13 @@
 
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { jsonSchemas } from '../../../../../config/json-schema/json-schemas.ts';
 import { SecretValues } from '../../../../../config/reader/secret-values.ts';
 import { readDefinition } from '../../../../../config/resources/agents/read-definition.ts';
 import { ResourceFolder } from '../../../../unit/config/resources/resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 /** No text of a file has any of them by chance. */
 const values = { ONE: 'Zq1-value-of-one', TWO: 'Zq2-value "of" \\ two\u2028', GEMINI_API_KEY: 'Zq3-the-key' };

@@ -1,17 +1,16 @@
 // Agents that are a list of rules in a file.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AgentReply } from '../../../../../actors/agents/handlers/handler.ts';
 import { ScriptedAgent } from '../../../../../actors/agents/handlers/scripted-agent.ts';
 import { aContext } from '../../../../fixtures/automation/contexts.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
+import { newFolder } from '../../../../fixtures/new-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'scripts-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder('scripts-');
 
 let count = 0;
 function script(text: string): { agent: ScriptedAgent; file: string } {

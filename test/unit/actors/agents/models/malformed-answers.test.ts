@@ -1,6 +1,6 @@
 // What is no answer, no error and no refusal as any provider's protocol has them, and refusals as each has its own.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ask, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
 import { failure } from '../../../../fixtures/models/failure.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
@@ -12,7 +12,6 @@ beforeAll(async () => {
   server = await ModelServer.start();
 });
 beforeEach(() => server.reset());
-afterAll(() => server[Symbol.asyncDispose]());
 
 const whole: Reply = { text: ['We ', 'are open.'] };
 

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { ask, KEY, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
 import { failure } from '../../../../fixtures/models/failure.ts';
@@ -12,7 +12,6 @@ beforeAll(async () => {
   server = await ModelServer.start();
 });
 beforeEach(() => server.reset());
-afterAll(() => server[Symbol.asyncDispose]());
 
 const whole: Reply = { text: ['We ', 'are open.'] };
 const secret = 'what a provider writes';
@@ -156,7 +155,6 @@ describe.each(types)('a model of %s', (type) => {
     expect(error).toMatchObject({ isFinal: true });
     expect(error.message).toContain('redirects are not followed');
     expect(other.requests).toHaveLength(0);
-    await other[Symbol.asyncDispose]();
   });
 
   it('that cannot be reached is asked again, and then it is no final failure', async () => {

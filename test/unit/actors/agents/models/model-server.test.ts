@@ -2,12 +2,13 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { bundled } from '../../../../fixtures/children/bundled.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
+import { runFolder } from '../../../../run-folder.ts';
 
 let server: ModelServer;
 let client: OpenAI;
@@ -16,7 +17,6 @@ beforeAll(async () => {
   client = new OpenAI({ apiKey: 'key', baseURL: `${server.url}/v1`, maxRetries: 0 });
 });
 beforeEach(() => server.reset());
-afterAll(() => server[Symbol.asyncDispose]());
 
 const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Are we open?' }];
 const tools: OpenAI.ChatCompletionTool[] = [
@@ -99,8 +99,8 @@ it('what a provider would refuse is refused', async () => {
 });
 
 it('is a program of its own, with replies from a file', async () => {
-  const { folder, script } = bundled(join('..', 'models', 'program.ts'));
-  const file = join(folder, 'script.json');
+  const script = bundled('../models/program.ts');
+  const file = join(runFolder(), 'script.json');
   const rules = [{ when: 'look', reply: { calls: [{ name: 'look_up', input: { word: 'open' } }] } }];
   writeFileSync(file, JSON.stringify({ rules, replies: [{ text: 'Once.' }] }));
   const child = spawn(process.execPath, [script, '--script', file], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -118,5 +118,4 @@ it('is a program of its own, with replies from a file', async () => {
   child.stdin.end();
   const [code] = (await once(child, 'exit')) as [number | null];
   expect(code).toBe(0);
-  rmSync(folder, { recursive: true, force: true });
 });

@@ -1,14 +1,11 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { bundled } from '../../../../fixtures/children/bundled.ts';
 import { types } from '../../../../fixtures/models/asking.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 import type { Reply } from '../../../../fixtures/models/reply.ts';
 
-let bundle: { folder: string; script: string };
 let server: ModelServer;
 let written: string;
 let report: { answers: string[]; variables: string[] };
@@ -32,14 +29,16 @@ const five: readonly Reply[] = [
 ];
 
 beforeAll(async () => {
-  bundle = bundled(join('..', 'models', 'asker.ts'));
   server = await ModelServer.start();
   // Google's protocol has arguments that are parsed already.
   const forGoogle = five.map((reply) =>
     'calls' in reply ? { ...reply, calls: [{ name: 'no_such_tool' }] } : reply,
   );
   for (const type of types) server.reply(...(type === 'google' ? forGoogle : five));
-  const child = fork(bundle.script, [server.url], { silent: true, env: { ...process.env, ...theirs } });
+  const child = fork(bundled('../models/asker.ts'), [server.url], {
+    silent: true,
+    env: { ...process.env, ...theirs },
+  });
   const pieces: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (piece: Buffer) => pieces.push(piece));
@@ -48,10 +47,6 @@ beforeAll(async () => {
   });
   await once(child, 'close');
   written = Buffer.concat(pieces).toString('utf8');
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(bundle.folder, { recursive: true, force: true });
 });
 
 it('AK2 asking writes nothing, whatever comes of it', () => {

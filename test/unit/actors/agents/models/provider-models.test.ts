@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ModelMessage } from '../../../../../actors/agents/models/model.ts';
 import { ask, KEY, lookUp, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
@@ -8,7 +8,6 @@ beforeAll(async () => {
   server = await ModelServer.start();
 });
 beforeEach(() => server.reset());
-afterAll(() => server[Symbol.asyncDispose]());
 
 describe.each(types)('a model of %s', (type) => {
   it('gives text in pieces, and the whole of it with its figures at the end', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costOf } from '../../../../../actors/agents/models/provider-models.ts';
 import { answerFormat } from '../../../../../actors/agents/models/streamed-answer.ts';
 import { ask, KEY, lookUp, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
@@ -9,7 +9,6 @@ beforeAll(async () => {
   server = await ModelServer.start();
 });
 beforeEach(() => server.reset());
-afterAll(() => server[Symbol.asyncDispose]());
 
 const outputSchema = {
   type: 'object',

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import { leftBehind, movedTables } from '../../../../../actors/store/moved/moved-tables.ts';
 import {
@@ -18,15 +18,9 @@ import { openSqliteStore } from '../../../../../actors/store/worker/sqlite-store
 import { storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { fill } from '../../../../fixtures/store/filled-store.ts';
 import { exported, imported, linesOf, rowsOf } from '../../../../fixtures/store/moved.ts';
-import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../../../fixtures/store/shared-postgres.ts';
 import { commitOne, eventOf, LONG_MS, resultOf } from '../../../../fixtures/store/store-conformance.ts';
 import { storeWorkerUrl } from '../../../../fixtures/store/store-worker.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres(['fsync=off']);
-});
-afterAll(() => server.stop());
 
 const folder = storeFolder();
 let files = 0;
@@ -45,7 +39,7 @@ const engines = {
     import: (place: string, text: string) => imported(openSqliteTarget({ file: place, onDamage }), text),
   },
   postgres: {
-    place: async () => server.newDatabase(),
+    place: async () => newDatabase(),
     open: openDatabase,
     export: (place: string) => exported(openPostgresSource({ url: place })),
     import: (place: string, text: string) => imported(openPostgresTarget({ url: place }), text),
@@ -117,7 +111,7 @@ test('each table and column of both engines is moved, or said to stay behind (MV
     )
     .all([]);
   connection.close();
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   await (await openDatabase(url)).close();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -139,7 +133,7 @@ test('each table and column of both engines is moved, or said to stay behind (MV
 test('what waits is given in its order, and what ran has had an attempt and a crash (MVS1, MVP2, MVP3, S11)', async () => {
   const place = await filled(engines.sqlite);
   const text = await engines.sqlite.export(place);
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   await engines.postgres.import(url, text);
   const given: Record<string, string[]>[] = [];
   for (const store of [await openFile(place), await openDatabase(url)]) {

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { MoveRefusedError, StoreFileError } from '../../../../../actors/store/moved/move-errors.ts';
 import { RecordReader } from '../../../../../actors/store/moved/record-file.ts';
 import {
@@ -18,14 +18,8 @@ import { openSqliteSource, openSqliteTarget } from '../../../../../actors/store/
 import { runs } from '../../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { exported, imported } from '../../../../fixtures/store/moved.ts';
-import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../../../fixtures/store/shared-postgres.ts';
 import { eventOf } from '../../../../fixtures/store/store-conformance.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres(['fsync=off']);
-});
-afterAll(() => server.stop());
 
 const folder = storeFolder();
 let files = 0;
@@ -49,14 +43,14 @@ test('there is nothing to export where no store is, and nothing is made there', 
   const file = newFile();
   await expect(openSqliteSource({ file, onDamage })).rejects.toThrow(MoveRefusedError);
   expect(existsSync(file)).toBe(false);
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   await expect(openPostgresSource({ url })).rejects.toThrow('there is no store in the database');
 });
 
 test('a store with anything in it is not imported into, and the message says what that is', async () => {
   const text = await smallExport();
   const file = newFile();
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   for (const open of [() => fileTarget(file), () => openPostgresTarget({ url })]) {
     await imported(open(), text);
     await expect(open()).rejects.toThrow(
@@ -80,7 +74,7 @@ test('a file that a store has open is neither read nor filled', async () => {
 }, 20_000);
 
 test('a database on which gateways work is neither read nor filled, and none can begin meanwhile (MVP1)', async () => {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const running = await openPostgresStore({ url, node });
   for (const open of [openPostgresSource, openPostgresTarget])
     await expect(open({ url })).rejects.toThrow('gateways work on the database (north); stop them');
@@ -94,7 +88,7 @@ test('a database on which gateways work is neither read nor filled, and none can
 }, 20_000);
 
 test('an import that meets a gateway in the middle of its start is refused, or the gateway waits', async () => {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   await (await openPostgresTarget({ url })).close();
   const joining = new pg.Client({ connectionString: url });
   await joining.connect();
@@ -201,7 +195,7 @@ describe('a file that is not as an export has written it is refused, and nothing
   test.each(cases)('%s', async (_, change, message) => {
     const text = await smallExport();
     const file = newFile();
-    const url = await server.newDatabase();
+    const url = await newDatabase();
     for (const open of [() => fileTarget(file), () => openPostgresTarget({ url })]) {
       const refused = imported(open(), change(text));
       await expect(refused).rejects.toThrow(StoreFileError);
@@ -238,7 +232,7 @@ test('what one engine keeps and the other does not take is said with its line, a
   const { store } = openEngineStore({ file });
   await store.append([eventOf(randomBytes(3_000).toString('base64'))]);
   await store.close();
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const refused = imported(openPostgresTarget({ url }), await exported(openSqliteSource({ file, onDamage })));
   await expect(refused).rejects.toThrow(/^lines 2 to 2: the database does not take it: index row size/);
   await (await openPostgresTarget({ url })).close();

@@ -1,18 +1,12 @@
 // Leases whose taking or release was not heard: they stand in nobody's way.
 
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
-import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+import { newDatabase } from '../../../../fixtures/store/shared-postgres.ts';
 
 test('what a process took without hearing of it it may take anew, and a release is tried until it is heard (NL3)', async () => {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const node = (name: string) => openPostgresStore({ url, node: { name, address: '', ttlMs: 20_000 } });
   const [a, b] = [await node('a'), await node('b')];
   const client = new pg.Client({ connectionString: url });

@@ -2,20 +2,15 @@
 // database has, in which it may sort otherwise than bytes do.
 
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
-import { executeOn, type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
+import { executeOn } from '../../../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../../../fixtures/store/shared-postgres.ts';
 import { eventOf, resultOf } from '../../../../fixtures/store/store-conformance.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres(['fsync=off']);
-});
-afterAll(() => server.stop());
 
 /** English: "a" before "B". */
 async function englishDatabase(): Promise<string> {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   await executeOn(
     url,
     `CREATE DATABASE english TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LC_COLLATE 'C' LC_CTYPE 'C'`,
@@ -57,7 +52,7 @@ test('mailboxes are held in the order of their bytes', async () => {
 });
 
 test('an event that waits for its mailbox has no number yet, so that in a mailbox these grow in the order of commits (PGV1)', async () => {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const open = async (name: string) => (await openPostgresStore({ url, node: { name, address: '' } })).store;
   const [one, two] = [await open('a'), await open('b')];
   await one.append([eventOf('first', 'k/held')]);
@@ -78,7 +73,7 @@ test('an event that waits for its mailbox has no number yet, so that in a mailbo
 });
 
 test('a timer that is due is taken when its mailbox is held, as whoever cancels it does', async () => {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const { store } = await openPostgresStore({ url, node: { name: 'a', address: '' } });
   await store.append([eventOf('1', 'k/1')]);
   const timers = [{ id: 't', inMs: 0, event: eventOf('2', 'k/1') }];

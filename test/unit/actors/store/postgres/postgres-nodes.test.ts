@@ -2,7 +2,7 @@
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { StoreUnavailableError } from '../../../../../actors/base/errors/errors.ts';
 import { Database } from '../../../../../actors/store/postgres/database.ts';
 import { Membership } from '../../../../../actors/store/postgres/membership.ts';
@@ -12,7 +12,7 @@ import {
   openPostgresStore,
 } from '../../../../../actors/store/postgres/open-postgres-store.ts';
 import { startRelay } from '../../../../fixtures/cluster/relay.ts';
-import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
+import { sharedPostgres } from '../../../../fixtures/store/shared-postgres.ts';
 import {
   appendClaimed,
   claimOne,
@@ -29,15 +29,11 @@ const A_MOMENT_MS = 2_000;
 /** Longer than what a clock has to be set by to be noticed. */
 const ANSWERED_AFTER_MS = 1_200;
 
-let server: PostgresServer;
+const server = await sharedPostgres();
 const opened: OpenedPostgres[] = [];
-beforeAll(async () => {
-  server = await startPostgres();
-});
 afterEach(async () => {
   await Promise.all(opened.splice(0).map(({ store }) => store.close()));
 });
-afterAll(() => server.stop());
 
 async function nodeOn(url: string, name: string, more: Partial<OpenPostgresOptions> = {}) {
   const one = await openPostgresStore({ url, ...more, node: { name, address: `${name}:1`, ...more.node } });

@@ -1,16 +1,10 @@
 // How the server carries out what comes often. It plans a statement once, when the tables may be empty, and an empty one is read whole.
 
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
-import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../../../fixtures/store/shared-postgres.ts';
 import { eventOf, resultOf } from '../../../../fixtures/store/store-conformance.ts';
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres(['fsync=off']);
-});
-afterAll(() => server.stop());
 
 const ROUNDS = 150;
 const TOGETHER = 20;
@@ -20,7 +14,7 @@ const WAITING = 2_000;
 const READ_FOR_ONE = 30;
 
 test('events are appended, handled and ended without the records of others being read', async () => {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const { store } = await openPostgresStore({ url, node: { name: 'a', address: '' } });
   const appendAll = (of: string | number, count: number, claimMs?: number) =>
     // Two of each key: the second one is the next of the first one's turn.

@@ -1,23 +1,17 @@
 // The bound of events that wait, where several nodes append to one database.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { OverloadedError } from '../../../../../actors/base/errors/errors.ts';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
 import type { Store } from '../../../../../actors/store/store.ts';
-import { type PostgresServer, startPostgres } from '../../../../fixtures/store/postgres-server.ts';
+import { newDatabase } from '../../../../fixtures/store/shared-postgres.ts';
 import { eventOf } from '../../../../fixtures/store/store-conformance.ts';
 
 const MAX_WAITING = 20;
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres(['fsync=off']);
-});
-afterAll(() => server.stop());
-
 async function openTwo(): Promise<{ one: Store; other: Store; end(): Promise<void> }> {
-  const url = await server.newDatabase();
+  const url = await newDatabase();
   const open = async (name: string) =>
     (await openPostgresStore({ url, maxWaiting: MAX_WAITING, node: { name, address: '' } })).store;
   const [one, other] = [await open('a'), await open('b')];

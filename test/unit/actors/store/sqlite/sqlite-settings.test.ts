@@ -1,13 +1,11 @@
 // A setting that SQLite does not take is no error to it: what durability stands on is asked back.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SqliteConnection } from '../../../../../actors/store/sqlite/connection.ts';
+import { newFolder } from '../../../../fixtures/new-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder('actor-gateway-');
 
 test('a durable connection has a write-ahead log, syncs each commit, and has the file to itself (QC2)', () => {
   const connection = new SqliteConnection(join(folder, 'store.sqlite'));

@@ -1,10 +1,9 @@
 // The store and its thread: what is posted, what is bounded, and what becomes of calls when the thread hangs or ends.
 
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   InternalError,
   OverloadedError,
@@ -12,11 +11,11 @@ import {
 } from '../../../../../actors/base/errors/errors.ts';
 import type { Turn } from '../../../../../actors/store/store.ts';
 import { openSqliteStore, type SqliteStoreOptions } from '../../../../../actors/store/worker/sqlite-store.ts';
+import { newFolder } from '../../../../fixtures/new-folder.ts';
 import { eventOf, resultOf } from '../../../../fixtures/store/store-conformance.ts';
 import { storeWorkerUrl } from '../../../../fixtures/store/store-worker.ts';
 
-const scratch = mkdtempSync(join(tmpdir(), 'sqlite-store-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = newFolder('sqlite-store-');
 let files = 0;
 const newFile = () => join(scratch, `store-${++files}.db`);
 const open = (options: Partial<SqliteStoreOptions> = {}) =>

@@ -2,11 +2,10 @@
 // Agents in the shapes that people have written for other programs: they load and mean the same, or are refused with what to
 // write instead.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ResourceFolder } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const env = {
   GEMINI_API_KEY: 'the-gemini-key',

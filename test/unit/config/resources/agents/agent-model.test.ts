@@ -1,13 +1,12 @@
 // Agents whose model the gateway asks itself: every field, what is filled in, and what is refused.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SecretValues } from '../../../../../config/reader/secret-values.ts';
 import type { ModelRuntime } from '../../../../../config/resources/agents/model-runtime.ts';
 import { readDefinition } from '../../../../../config/resources/agents/read-definition.ts';
 import { ResourceFolder } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const keys = { GEMINI_API_KEY: 'the-gemini-key', ANTHROPIC_API_KEY: 'the-anthropic-key' };
 const head = 'apiVersion: example.com/v1\nkind: Agent\nmetadata: { name: a }\nspec:\n';

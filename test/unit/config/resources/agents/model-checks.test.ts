@@ -1,12 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 // What an agent with a model needs of the gateway beside its file.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { LoadResourcesOptions } from '../../../../../config/resources/load-resources.ts';
 import { ResourceFolder } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 async function load(spec: string, options: Partial<LoadResourcesOptions> = {}) {
   const file = folder.write(

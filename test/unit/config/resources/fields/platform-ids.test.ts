@@ -1,10 +1,9 @@
 // Lists of ids in which somebody has written a name: nobody would pass, and nothing would say why.
 
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ResourceFolder } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const KEY = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a';
 const env = { SECRET: 'a-secret-of-the-trigger' };

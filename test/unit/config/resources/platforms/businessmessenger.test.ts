@@ -2,11 +2,10 @@
 // Triggers of the business messenger, in both forms.
 
 import { join, resolve } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const env = { SECRET: 'a-secret-of-the-trigger', OTHER: 'another-secret-of-it' };
 const credentials =

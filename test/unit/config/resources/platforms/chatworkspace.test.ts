@@ -1,12 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 // Files of triggers of type ChatWorkspace: what they may say, and what is refused when they are read.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { appOf } from '../../../../../config/resources/fields/workspace-app.ts';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const env = {
   BOT: 'xoxb-111-222-abcdef',

@@ -2,12 +2,11 @@
 // Files of triggers of type CommunityChat: what they may say, and what is refused when they are read.
 
 import { generateKeyPairSync } from 'node:crypto';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ed25519KeyFault } from '../../../../../config/resources/fields/ed25519-key.ts';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 /** Of RFC 8032, section 7.1, test 1. */
 const KEY = 'D75A980182B10AB7D54BFED3C964073A0EE172F3DAA62325AF021A68F707511A';

@@ -1,13 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 // Triggers of the incident manager: what may stand in their files, and which of them are ambiguous.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
 import { incidentManagerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const env = { SECRET: 'a-secret-of-the-trigger', OTHER: 'another-secret-of-it', KEY: 'a-key-of-it' };
 const events = 'routing_key: "${KEY}", webhook_secret: "${SECRET}"';

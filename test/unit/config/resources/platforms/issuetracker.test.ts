@@ -1,11 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 // Triggers of an issue tracker.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const env = { SECRET: 'a-secret-of-the-trigger', OTHER: 'another-secret-of-it', TOKEN: 'a-token-of-the-api' };
 const proven = 'webhook_secret: "${SECRET}", base_url: "https://acme.example"';

@@ -2,13 +2,12 @@
 // Triggers of the repository host whose groups stand in groups.
 
 import { join, resolve } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
 import { repoHostBTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const env = {
   SECRET: 'a-secret-of-the-trigger',

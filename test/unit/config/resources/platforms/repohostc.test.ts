@@ -1,13 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 // Triggers of the third repository host: its names of events in both spellings, and which triggers are ambiguous.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
 import { repoHostCTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 const env = { SECRET: 'a-secret-of-the-trigger' };
 const secret = 'webhook_secret: "${SECRET}"';

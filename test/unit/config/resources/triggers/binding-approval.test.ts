@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 // What a command says of its approval. That it is refused until commands are held back is told beside all that is tested here.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SchemaReader } from '../../../../../config/reader/schema-reader.ts';
 import { SecretValues } from '../../../../../config/reader/secret-values.ts';
 import { SourceFile } from '../../../../../config/reader/source-file.ts';
@@ -15,7 +15,6 @@ import { triggerTypes } from '../../../../../config/resources/triggers/trigger-t
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
-afterAll(() => folder.remove());
 
 function read(fields: string, byTrigger: readonly string[] = []) {
   const source = new SourceFile('t.yaml', `{ agent: echo, ${fields} }`);

@@ -1,0 +1,25 @@
+// A folder for one run of the tests, with what all test files share: bundled programs. Its path is in an environment variable,
+// which the processes that run test files inherit.
+
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const VARIABLE = 'ACTOR_GATEWAY_TEST_FOLDER';
+
+/** Makes the folder once, although each project of vitest.config.ts calls this; returns what removes it. */
+export function setup(): (() => void) | undefined {
+  if (process.env[VARIABLE] !== undefined) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-tests-'));
+  // Programs there import packages that cannot be bundled.
+  symlinkSync(resolve(import.meta.dirname, '../node_modules'), join(folder, 'node_modules'));
+  process.env[VARIABLE] = folder;
+  return () => rmSync(folder, { recursive: true, force: true });
+}
+
+/** Path of the folder of this run. */
+export function runFolder(): string {
+  const folder = process.env[VARIABLE];
+  if (folder === undefined) throw new Error(`${VARIABLE} is not set: run the tests by vitest`);
+  return folder;
+}
