@@ -186,6 +186,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   ],
   'the page of the inspector; its addresses and streams have tests of their own': [
     'inspector/inspector',
+    'inspector/inspector-at-length',
     'inspector/inspector-automation',
     'inspector/inspector-axe',
     'inspector/inspector-connect',
@@ -212,6 +213,7 @@ export const atLength: readonly string[] = [
   'cluster/cluster-at-length',
   'eras/both-eras-crowd',
   'flows/flow-killed-at-rows',
+  'inspector/inspector-at-length',
   'mcp/abandoned-sessions',
   'servers/killed',
   'whole/bench-smoke',

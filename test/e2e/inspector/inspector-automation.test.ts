@@ -1,6 +1,6 @@
 // Triggers, conversations and deliveries in the inspector: the page in a real browser, the built program, real requests.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -20,7 +20,6 @@ import { ask } from '../../fixtures/clients/api-client.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { FeedReader } from '../../fixtures/gateway/inspector-feed.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
-import { watchPage } from '../../fixtures/tool-servers/watched-page.ts';
 
 const env = { HOOK_SECRET: SECRET };
 const KEY_FIELD = 'customer';
@@ -280,70 +279,4 @@ describe('triggers in the inspector', () => {
     }
     feed.close();
   });
-});
-
-/** Of a process, in MB. */
-function memoryOf(pid: number): number {
-  const [, kb = ''] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kb) / 1024;
-}
-
-const EVENTS = 2_000;
-const CONVERSATIONS = 1_000;
-const MAX_ROWS = 80;
-/** A page that draws what it need not takes longer, and does not move meanwhile. */
-const MAX_TASK_MS = 250;
-const MAX_PAGE_MB = 20;
-const MAX_GATEWAY_MB = 250;
-/** What one viewer is sent of it. */
-const MAX_FEED_MB = 20;
-
-describe('a burst of events to many conversations', () => {
-  test('hurts neither the page that watches nor the gateway', async () => {
-    const program = await startAgent(() => ({ text: 'ok' }));
-    const gateway = await startAutomation({
-      env,
-      resources: [hook('orders'), httpAgent('clerk', program.url)],
-    });
-    const { page, complaints } = await open();
-    await page.goto(`${gateway.url}/inspector`);
-    await post(gateway, 'first', 'event');
-    await unfold(page, 'conversations');
-    const watched = await watchPage(page);
-    const cdp = await page.context().newCDPSession(page);
-    const usedMb = async () => {
-      await cdp.send('HeapProfiler.collectGarbage');
-      return (await cdp.send('Runtime.getHeapUsage')).usedSize / 2 ** 20;
-    };
-    const before = { page: await usedMb(), gateway: memoryOf(gateway.pid) };
-    const feed = await new FeedReader(gateway.url).opened();
-    let next = 0;
-    const sender = async () => {
-      for (let number = next++; number < EVENTS; number = next++)
-        await post(gateway, `customer-${number % CONVERSATIONS}`, `event ${number}`);
-    };
-    await Promise.all(Array.from({ length: 16 }, sender));
-    await eventually(async () => {
-      const { json } = await ask(`${gateway.url}/stats`);
-      expect(json.triggers.orders).toMatchObject({ state: 'open', handled: EVENTS + 1, failed: 0 });
-      expect(json.deliveries).toMatchObject({ queued: 0, running: 0, retrying: 0, held: 0, dead: 0 });
-    }, 60_000);
-    const { mostRows, longestTaskMs } = await watched();
-    expect(mostRows).toBeGreaterThan(20);
-    expect(mostRows).toBeLessThan(MAX_ROWS);
-    expect(longestTaskMs).toBeLessThan(MAX_TASK_MS);
-    expect((await usedMb()) - before.page).toBeLessThan(MAX_PAGE_MB);
-    expect(memoryOf(gateway.pid) - before.gateway).toBeLessThan(MAX_GATEWAY_MB);
-    expect(feed.reader.text.length / 2 ** 20).toBeLessThan(MAX_FEED_MB);
-    feed.close();
-    // And it is still right: all have been seen, and when they have gone the tree is what it was.
-    await page.locator('.tabs .foot', { hasText: '2000 of 2000 steps' }).waitFor();
-    await rowOf(page, 'conversations').click();
-    await page.locator('#tab-numbers').click();
-    await page.locator('.figures', { hasText: `handled${EVENTS + 1}failed` }).waitFor();
-    await eventually(async () =>
-      expect(await page.locator('.row[data-machine="conversation"]').count()).toBe(0),
-    );
-    expect(complaints).toEqual([]);
-  }, 300_000);
 });

@@ -1,52 +1,19 @@
-// The sessions of clients in the inspector: what is told of them and what is not, on both HTTP fillings, and the page in
-// a real browser, with a thousand servers and ten thousand sessions.
+// The sessions of clients in the inspector: what is told of them and what is not, and the page in a real browser.
 
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import type { SessionList, SessionPlace } from '../../../src/inspector/wire/feed-wire.ts';
-import {
-  ask,
-  BOTH,
-  eventually,
-  introduction,
-  JSON_TYPE,
-  message,
-} from '../../fixtures/clients/api-client.ts';
+import type { SessionPlace } from '../../../src/inspector/wire/feed-wire.ts';
+import { ask, eventually } from '../../fixtures/clients/api-client.ts';
 import { crowd } from '../../fixtures/clients/crowd.ts';
+import { begin, listOf, numbersOf } from '../../fixtures/clients/inspected-sessions.ts';
 import { listenAsk, modernStream } from '../../fixtures/clients/modern-client.ts';
-import { http, RawSession } from '../../fixtures/clients/raw-session.ts';
+import { RawSession } from '../../fixtures/clients/raw-session.ts';
 import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
-import { fault, quick } from '../../fixtures/server/fault-servers.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
-import { watchPage } from '../../fixtures/tool-servers/watched-page.ts';
 
 const SECRET = 'sk-a-token-that-must-not-be-seen';
-const SERVERS = 1_000;
-const SESSIONS = 10_000;
-/** The root, the supervisor, and the buckets of that many servers. */
-const ACTORS = SERVERS + 6;
-/** Rows of the tree in a window of 900 px, and those kept ready above and below. */
-const MAX_ROWS = 60;
-/** No frame may keep the page from answering for so long, in processor time; all rows at once would. */
-const MAX_TASK_MS = 250;
-
-/** Begins a session for a client of that name, and gives its id. */
-async function begin(address: string, name: string, version = '1.0'): Promise<string> {
-  const body = message('initialize', { ...introduction('2025-11-25'), clientInfo: { name, version } });
-  const answer = await http(address, {
-    method: 'POST',
-    headers: { 'content-type': JSON_TYPE, accept: BOTH },
-    body,
-  });
-  const id = answer.headers['mcp-session-id'];
-  if (typeof id !== 'string') throw new Error(`${answer.status} ${answer.body}`);
-  return id;
-}
-
-const listOf = async (url: string, query = '') =>
-  (await ask(`${url}/inspector/sessions${query}`)).json as SessionList;
-
 describe.each(fillingsInTurn)('the sessions of the inspector on %s', (filling) => {
   test('are told by number with what they do, and nothing of what opens them', async () => {
     const { url } = await startGateway({
@@ -97,92 +64,7 @@ describe.each(fillingsInTurn)('the sessions of the inspector on %s', (filling) =
 const chosenIs = (page: Page, title: string) =>
   eventually(title, async () => (await page.locator('h1').textContent()) === title);
 const at = (page: Page) => new URL(page.url()).pathname;
-const numbersOf = (page: Page) =>
-  page
-    .locator('[data-session]')
-    .evaluateAll((rows) => rows.map((row) => Number(row.getAttribute('data-session'))));
-
-/** Run in the page: scrolls the tree to its end, a little more than a window in each picture. Gives how long that took. */
-const scrollThrough = `
-  new Promise((resolve) => {
-    const tree = document.querySelector('.tree .scroll');
-    const began = performance.now();
-    const step = () => {
-      tree.scrollTop += 1_000;
-      if (tree.scrollTop + tree.clientHeight < tree.scrollHeight - 1) requestAnimationFrame(step);
-      else resolve(performance.now() - began);
-    };
-    tree.scrollTop = 0;
-    step();
-  })
-`;
-
 describe('the sessions in the tree', () => {
-  test('stay fluid when there are ten thousand beside a thousand servers, while things happen', async () => {
-    const servers = Object.fromEntries(
-      Array.from({ length: SERVERS }, (_, index) => [`server-${index}`, quick()]),
-    );
-    const { url } = await startGateway({ servers });
-    await crowd(SESSIONS, 16, async (number) => {
-      await begin(`${url}/mcp`, number === 7_000 ? 'needle' : `client-${number % 7}`);
-    });
-    const { page, complaints } = await openPage();
-    const asked: number[] = [];
-    page.on('request', (request) => {
-      if (new URL(request.url()).pathname === '/inspector/sessions') asked.push(Date.now());
-    });
-    await page.goto(`${url}/inspector`);
-    await page.getByText(`${ACTORS} of ${ACTORS} actors`).waitFor();
-    const watched = await watchPage(page);
-    expect(asked, 'nothing is asked while the group is folded').toEqual([]);
-    await page.getByRole('link', { name: '10 k sessions' }).click();
-    await page.getByText('sessions (10,000)').waitFor();
-    await page.locator('[data-session="1"]').waitFor();
-    expect(at(page)).toBe('/inspector/view/~sessions/log');
-
-    let isOver = false;
-    let cycles = 0;
-    const events = crowd(4, 4, async (number) => {
-      for (let round = 0; !isOver; round += 1) {
-        const server = `${url}/servers/server-${number * 100 + (round % 50)}`;
-        await ask(`${server}/start`, { method: 'POST' });
-        await ask(`${server}/stop`, { method: 'POST' });
-        cycles += 1;
-      }
-    });
-    await eventually('events in the log', async () => (await page.locator('.entry').count()) > 20);
-    const before = { asked: asked.length, cycles };
-    const tookMs = await page.evaluate<number>(scrollThrough);
-    await eventually('the last session', async () => (await numbersOf(page)).includes(SESSIONS));
-    const during = { asked: asked.length - before.asked, cycles: cycles - before.cycles };
-    const { mostRows, longestTaskMs } = await watched();
-    isOver = true;
-    await events;
-    expect(mostRows).toBeLessThan(MAX_ROWS);
-    expect(longestTaskMs).toBeLessThan(MAX_TASK_MS);
-    expect(during.cycles).toBeGreaterThan(0);
-    expect(during.asked).toBeGreaterThan(0);
-    // One at a time and 50 ms apart, not one for each picture; the last ones may come after the end.
-    expect(during.asked).toBeLessThan(tookMs / 50 + 10);
-
-    await page.getByLabel('Filter the tree').fill('needle');
-    await page.getByText(`1 of ${ACTORS} actors, 1 of 10000 sessions`).waitFor();
-    expect(await page.locator('.row').count()).toBe(3);
-    await page.getByLabel('Filter the tree').fill('client-3 idle');
-    const matching = (await listOf(url, '?filter=client-3+idle')).matching;
-    await page.getByText(`${matching} of 10000 sessions`).waitFor();
-    await eventually('hits', async () => (await numbersOf(page)).length > 10);
-    expect(await page.locator('.row').count()).toBeLessThan(MAX_ROWS);
-    await page.getByLabel('Filter the tree').fill('server-99');
-    await eventually(
-      'eleven servers',
-      async () => (await page.locator('.row[data-name^="server-99"]').count()) === 11,
-    );
-    await page.getByLabel('Filter the tree').fill('no such thing');
-    await eventually('no row', async () => (await page.locator('.row').count()) === 0);
-    expect(complaints).toEqual([]);
-  }, 300_000);
-
   test('are walked through by the keyboard from end to end, and each has an address', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     await crowd(1_000, 8, async (number) => {

@@ -1,12 +1,11 @@
 // The inspector's page in a real browser, with the built program and real servers.
 
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { eventText } from '../../../src/inspector/feed/viewer.ts';
 import { ask, eventually, rpc } from '../../fixtures/clients/api-client.ts';
 import { callOnce } from '../../fixtures/clients/raw-session.ts';
+import { freePort } from '../../fixtures/free-port.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { FeedReader } from '../../fixtures/gateway/inspector-feed.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
@@ -30,43 +29,6 @@ interface Shown {
   readonly state: string;
   readonly active: string;
   readonly at: number;
-}
-
-/** A feed of one thousand frames of thirty servers, as text. */
-function longFeed(round: number): string {
-  const at = Date.now();
-  const nodes = Array.from({ length: 30 }, (_, index) => ({
-    ...{
-      id: `x:${index + 1}`,
-      parent: 'x:0',
-      name: `server-${index}#${index}`,
-      machine: 'server',
-      state: 'running',
-    },
-  }));
-  const root = { id: 'x:0', parent: null, name: 'gateway', machine: 'gateway', state: 'serving' };
-  const tree = { at, actors: [root, ...nodes], recent: [], dropped: 0, missed: 0, started_at: 1 };
-  const frames = Array.from({ length: 1_000 }, (_, count) => {
-    const steps = [
-      { n: count, event: `step-${round}-${count}`, source: null, state: 'running', at: at + count },
-    ];
-    return eventText('frame', {
-      at,
-      actors: nodes.map((node) => ({ ...node, isGone: false, steps })),
-      dropped: 0,
-    });
-  });
-  return eventText('tree', tree) + frames.join('');
-}
-
-/** A port that a gateway can be started on twice: the system gives ports away that it will not give again at once. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Run in the page: what it shows of `echo`, with the time at which it came to show it. */
@@ -364,33 +326,6 @@ describe('the page of the inspector', () => {
     );
     await page.locator('#tab-details').click();
     await page.getByText('No dead letters.').waitFor();
-  });
-
-  test('needs no more memory after a long feed than after a short one', async () => {
-    const { url } = await startGateway({ servers: { echo: fault('echo') } });
-    const { page } = await openPage();
-    let round = 0;
-    // Each time it is asked for, the feed is 30,000 steps long and ends; the page comes back for the next.
-    await page.route('**/inspector/feed', async (route) => {
-      await route.fulfill({ contentType: 'text/event-stream', body: longFeed(round) });
-      round += 1;
-    });
-    await page.goto(`${url}/inspector/view/server-1/log`);
-    const cdp = await page.context().newCDPSession(page);
-    const usedMb = async () => {
-      await cdp.send('HeapProfiler.collectGarbage');
-      return (await cdp.send('Runtime.getHeapUsage')).usedSize / 2 ** 20;
-    };
-    const settled = async (rounds: number) => {
-      await eventually(`round ${rounds}`, () => round >= rounds, 60_000);
-      const last = `step-${rounds - 1}-999`;
-      await page.locator('.entry').getByText(last, { exact: true }).first().waitFor();
-      return await usedMb();
-    };
-    const early = await settled(2);
-    const late = await settled(6);
-    expect(late - early).toBeLessThan(4);
-    expect(await page.locator('.tabs .foot').textContent()).toBe('2000 of 2000 steps');
   });
 
   test.each([360, 2560])('is usable at %i px: nothing is cut off at the side', async (width) => {
