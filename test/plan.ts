@@ -209,6 +209,7 @@ export const atLength: readonly string[] = [
   'automation/automation-killed',
   'automation/businessmessenger-killed',
   'automation/forged-floods',
+  'automation/large-events',
   'cli/first-hour',
   'cluster/cluster-at-length',
   'eras/both-eras-crowd',

@@ -14,7 +14,8 @@ import {
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 
-const WAIT_MS = 4_000;
+/** Longer than a start of the gateway on a busy machine. */
+const WAIT_MS = 8_000;
 const HOUR_MS = 3_600_000;
 const script = `
 - { match: { text: remind }, answer: It is time., wait_ms: ${WAIT_MS} }
