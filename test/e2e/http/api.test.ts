@@ -1,5 +1,4 @@
-// The plain endpoints of the built program: payloads, states, errors, and what each answer
-// carries (request id, trace, CORS), as the contract and architecture.md section 5 have them.
+// The plain endpoints of the built program: payloads, states, errors, request ids, traces and CORS.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {

@@ -25,9 +25,9 @@ const SERVERS = 1_000;
 const SESSIONS = 10_000;
 /** The root, the supervisor, and the buckets of that many servers. */
 const ACTORS = SERVERS + 6;
-/** Rows of the tree in a window of 900 px, and those kept ready above and below. */
+/** Rows of the tree in a window of 900 px, and the rows drawn above and below it. */
 const MAX_ROWS = 60;
-/** No frame may keep the page from answering for so long, in processor time; all rows at once would. */
+/** Longest task of the page, in processor time; drawing all rows takes longer. */
 const MAX_TASK_MS = 250;
 
 /** Memory of a process, in MB. */
@@ -41,7 +41,7 @@ const CONVERSATIONS = 1_000;
 const MAX_AUTOMATION_ROWS = 80;
 const MAX_PAGE_MB = 20;
 const MAX_GATEWAY_MB = 250;
-/** What one viewer is sent of it. */
+/** Size of the feed that one viewer receives. */
 const MAX_FEED_MB = 20;
 
 const KEY_FIELD = 'customer';
