@@ -147,3 +147,38 @@ function gone(sockets: Sockets, socket: number): void {
   sockets.open.delete(socket);
   sockets.take({ type: 'gone', socket, failure });
 }
+
+/** Returns the life and the last commands after these events. */
+const after = (...events: readonly SocketEvent[]) =>
+  events.reduce(({ life }, event) => step(life, event), begin());
+const hello = (socket: number): SocketEvent => ({ type: 'hello', socket });
+const told = (socket: number, isSoon = false): SocketEvent => ({
+  ...{ type: 'told', socket, isSoon },
+  reason: 'refresh_requested',
+});
+const lost = (socket: number, reason = 'lost'): SocketEvent => ({
+  ...{ type: 'gone', socket },
+  failure: { kind: 'transient', reason },
+});
+
+test('a second greeting changes nothing; the next socket cuts the one that was left before (NX2)', () => {
+  expect(after(hello(1), hello(1)).commands).toEqual([]);
+  expect(after(hello(1), told(1), hello(2), told(2), hello(3)).commands).toEqual([
+    { do: 'greet' },
+    { do: 'cut', socket: 1 },
+    { do: 'leave', socket: 2, isLast: false },
+  ]);
+});
+
+test('failures are counted from the last greeting, and brief sockets in a row (NX5)', () => {
+  const again = after(hello(1), told(1), lost(2), { type: 'due' }, hello(3), told(3), lost(4));
+  expect(again.commands).toMatchObject([{ do: 'pause', count: 1 }]);
+  const brief = [hello(1), told(1, true), hello(2), told(2), hello(3), told(3, true)];
+  expect(after(...brief).commands).toEqual([{ do: 'open', socket: 4 }]);
+  expect(after(...brief, hello(4), told(4, true)).commands).toMatchObject([{ do: 'pause', count: 1 }]);
+});
+
+test('the connection ends with the failure of the next socket, not with the end that was announced', () => {
+  const { commands } = after(hello(1), told(1), lost(2, 'the next one failed'), lost(1));
+  expect(commands).toMatchObject([{ do: 'end', failure: { reason: 'the next one failed' } }]);
+});
