@@ -96,8 +96,10 @@ test('a standby is told by whom the account is held, and does not wait for what 
   const waiting = lease.take(ACCOUNT, leaving.signal, { onWaits: (node) => told.push(node) });
   await vi.advanceTimersByTimeAsync(10);
   expect(told).toEqual(['one']);
-  const everywhere = await lease.take('botmessenger/43', leaving.signal, { isOnEveryNode: true });
-  everywhere.release();
+  const shares = { isOnEveryNode: true };
+  const first = await new ClusterLease(one.cluster).take('botmessenger/43', leaving.signal, shares);
+  const second = await lease.take('botmessenger/43', leaving.signal, shares);
+  for (const { release } of [first, second]) release();
   held.release();
   await vi.advanceTimersByTimeAsync(BOUND_MS);
   (await waiting).release();
