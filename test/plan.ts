@@ -311,10 +311,13 @@ export function testsOnNodeHttp(): string[] {
   return testsIn('test/e2e').filter((file) => !one.has(file) && !hasBothFillings(file));
 }
 
-/** Unit and property tests with a process of their own: a replaced module stays replaced for the next file. */
+/**
+ * Unit and property tests with a process of their own: a replaced module stays replaced for the next file, and a database server
+ * keeps what earlier files did to it.
+ */
 export function testsApart(): string[] {
   return [...testsIn('test/unit'), ...testsIn('test/property')].filter((file) =>
-    /\bvi\.mock\(/.test(textOf(file)),
+    /\bvi\.mock\(|\/shared-postgres\.ts'/.test(textOf(file)),
   );
 }
 

@@ -5,6 +5,7 @@ import { closeFile } from './fixtures/end-of-file.ts';
 
 afterAll(async () => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
   vi.unstubAllEnvs();
   vi.unstubAllGlobals();
   await closeFile();

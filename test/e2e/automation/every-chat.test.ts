@@ -120,6 +120,8 @@ async function begin(first?: ReturnType<typeof resources>): Promise<void> {
 async function kill(): Promise<void> {
   await gateway.stop('SIGKILL');
   output += gateway.text();
+  // The next gateway repeats the requests as soon as it starts.
+  held.clear();
   await begin();
 }
 
@@ -383,7 +385,6 @@ test('kill -9 between any two steps: under one key each, in order, and nothing i
     await eventually(async () => expect(await api(rowOf(id, 'waits'))).toMatchObject({ state: 'done' }));
   });
   await kill();
-  held.clear();
   await everywhere(async (chat, name) => {
     await chat.repeat('Done');
     await chat.say('Done', `${name} after`);
