@@ -312,14 +312,17 @@ export function testsOnNodeHttp(): string[] {
 }
 
 /**
- * Unit and property tests with a process of their own: a replaced module stays replaced for the next file, and a database server
- * keeps what earlier files did to it.
+ * Unit and property tests with a process of their own: a replaced module or timer may stay replaced for the next file, and a
+ * database server keeps what earlier files did to it.
  */
 export function testsApart(): string[] {
   return [...testsIn('test/unit'), ...testsIn('test/property')].filter((file) =>
-    /\bvi\.mock\(|\/shared-postgres\.ts'/.test(textOf(file)),
+    [file, ...fixturesOf(file)].some((each) => changesItsProcess.test(textOf(each))),
   );
 }
+
+const changesItsProcess =
+  /\bvi\.(mock|stub|useFake|spyOn)|\bprocess\.(chdir|umask|env\.\w+ = )|\b(Date|performance)\.now = |\/shared-postgres\.ts'/;
 
 /** Fixtures with hooks of their own, which a shared process would run for the first file only. */
 export function fixturesWithHooks(): string[] {
