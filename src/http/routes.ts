@@ -249,7 +249,7 @@ function textIn(
   { redactor }: RouteContext,
   { request, isFromInspector }: ExchangeContext,
 ): (text: string) => string {
-  const isBrief = viewIn(request.query).isBrief || isFromInspector;
+  const { isBrief } = viewIn(request.query, isFromInspector);
   return (text) => (isBrief ? redactor.excerpt(text, MAX_TEXT) : redactor.redact(text));
 }
 

@@ -5,7 +5,7 @@ import type { ShownApproval } from '../../../actors/agents/approvals/operator-ap
 import { shownName, wholeRequest } from '../../../actors/agents/approvals/shown-request.ts';
 import type { ApprovalRecord } from './approval-shapes.ts';
 import { isoTime } from './iso-time.ts';
-import { fullView, type RecordView } from './record-view.ts';
+import type { RecordView } from './record-view.ts';
 
 /** Limit for requests in the brief view. */
 const MAX_REQUEST = 20_000;
@@ -14,7 +14,7 @@ const MAX_COMMENT = 2_000;
 /** GET /approvals/:id, and one line of GET /approvals. */
 export function approvalRecord(
   { body, decision, ...approval }: ShownApproval,
-  view: RecordView = fullView,
+  view: RecordView,
 ): ApprovalRecord {
   const { kind, title, command, tool, node, digest, agent, requestedBy, rights } = body;
   const name = view.isBrief ? shownName : (text: string) => text;

@@ -172,8 +172,8 @@ async function answered(
   { route, id }: FoundRoute,
   body: () => unknown,
 ): Promise<void> {
-  const { isBrief, rest: query } = viewIn(context.request.query);
-  const view = isBrief || context.isFromInspector ? new RecordView(host.redactor) : fullView;
+  const { isBrief, rest: query } = viewIn(context.request.query, context.isFromInspector);
+  const view = isBrief ? new RecordView(host.redactor) : fullView;
   const answer = await route.answer(host, { context, id, body: body(), query, view });
   if (answer === ANSWERED) return;
   const { status } = route;

@@ -45,7 +45,7 @@ export function deliveryDetails(
 ): DeliveryDetails {
   return {
     ...deliveryRecord(delivery, view),
-    principal: principalIn(delivery.meta),
+    principal: view.name(principalIn(delivery.meta)),
     answer: view.text(delivery.answer, MAX_TEXT),
     receipt: view.name(delivery.receipt),
     has_run: hasRun,
@@ -62,12 +62,12 @@ export function failureRecords(
 }
 
 /** Returns the sender from the event's metadata. */
-function principalIn(meta: string): string | null {
+function principalIn(meta: string): string | undefined {
   try {
     const { principal } = JSON.parse(meta) as { readonly principal?: unknown };
-    return typeof principal === 'string' ? principal : null;
+    return typeof principal === 'string' ? principal : undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }
 

@@ -55,12 +55,15 @@ export class RecordView {
 
 export const fullView = new RecordView();
 
-/** Separates `view` from the other parameters. Throws InvalidQueryError for an unknown view. */
-export function viewIn(query: string): { readonly isBrief: boolean; readonly rest: string } {
+/** Separates `view` from the other parameters (RV1). Throws InvalidQueryError for an unknown view. */
+export function viewIn(
+  query: string,
+  isFromInspector: boolean,
+): { readonly isBrief: boolean; readonly rest: string } {
   const values = new URLSearchParams(query);
   const [view = 'full', ...others] = values.getAll('view');
   if (others.length > 0) throw new InvalidQueryError('give view once');
-  const isBrief = oneOf('view', views, view) === 'brief';
+  const isBrief = oneOf('view', views, view) === 'brief' || isFromInspector;
   values.delete('view');
   return { isBrief, rest: values.toString() };
 }

@@ -10,7 +10,7 @@ import type { RunAnswer as AnsweredRun, ShownRun } from '../../../actors/agents/
 import type { ShownStep } from '../../../actors/agents/runs/step-for-people.ts';
 import { deliveryRecord, failureRecords } from './delivery-records.ts';
 import { isoTime } from './iso-time.ts';
-import { fullView, type RecordView } from './record-view.ts';
+import type { RecordView } from './record-view.ts';
 import type {
   MemberRecord,
   NodeRecord,
@@ -26,7 +26,7 @@ import type {
 const MAX_ANSWER = 2_000;
 
 /** One line of GET /runs. */
-export function runRecord(run: ShownRun, view: RecordView = fullView): RunRecord {
+export function runRecord(run: ShownRun, view: RecordView): RunRecord {
   const { delivery, kind, name, state, figures, stepCount } = run;
   const record = deliveryRecord(delivery, view);
   const { id, seq, until, conversation, trigger, attempts, trace, note } = record;
@@ -54,7 +54,7 @@ function usageRecord(figures: ShownRun['figures'], view: RecordView): RunUsage |
 }
 
 /** POST /agents/:name/runs and the event `end`. */
-export function answerRecord(run: AnsweredRun, view: RecordView = fullView): RunAnswer {
+export function answerRecord(run: AnsweredRun, view: RecordView): RunAnswer {
   const data = view.isBrief ? null : (run.data ?? null);
   return { ...runRecord(run, view), answer: view.text(run.answer, MAX_ANSWER), data };
 }
@@ -64,7 +64,7 @@ export function runDetails(
   run: AnsweredRun,
   { steps, nextAfter }: StepPage,
   { nodes, members }: RunParts,
-  view: RecordView = fullView,
+  view: RecordView,
 ): RunDetails {
   return {
     ...answerRecord(run, view),

@@ -2,6 +2,7 @@
 
 import { runFilter, runRequest, stepsQuery } from '../../../actors/agents/runs/run-query.ts';
 import type { RunState } from '../../../actors/agents/runs/run-state.ts';
+import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
 import { type TargetKind, targetKinds } from '../../../config/resources/triggers/target.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import {
@@ -32,6 +33,8 @@ export const runRoutes: readonly ShapedRoute[] = [
     '/runs/*',
     get(async ({ runs }, { id, query, view }): Promise<RunDetails> => {
       const asked = stepsQuery(query);
+      if (asked.isRaw && view.isBrief)
+        throw new InvalidQueryError('the brief view has no raw steps; omit raw');
       const run = await runs.answer(id);
       return runDetails(run, await runs.steps(id, asked), await runs.parts(run), view);
     }),

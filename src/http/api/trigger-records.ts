@@ -44,7 +44,7 @@ export function triggerDetails(
   const { wayIn, menu, limits, remarks, records } = details;
   return {
     ...triggerRecord(details, view),
-    way_in: wayIn,
+    way_in: view.json(wayIn),
     welcome: view.json(details.trigger.welcome ?? null),
     menu: view.json(menu ?? null),
     limits: limits === undefined ? null : limitsRecord(limits),

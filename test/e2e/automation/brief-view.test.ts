@@ -132,6 +132,14 @@ describe('the brief view', () => {
     expect([full.tool.arguments.to, 'request' in full]).toEqual(['bob', false]);
   });
 
+  test('has no raw steps, for the key or the cookie', async () => {
+    expect((await read('/runs/fails?raw=true')).json.steps[0].row.kind).toBe('answer');
+    for (const path of ['/runs/fails?raw=true&view=brief', '/inspector/api/runs/fails?raw=true']) {
+      const { status, json } = await read(path);
+      expect([path, status, json.message]).toEqual([path, 400, expect.stringContaining('omit raw')]);
+    }
+  });
+
   test('is one of two, and any other is refused with their names', async () => {
     for (const path of [...lists, ...single()])
       for (const view of ['short', '', 'BRIEF', 'brief,full']) {

@@ -7,13 +7,15 @@ import { Redactor } from '../../../../actors/base/errors/redact.ts';
 import { fullView, RecordView, viewIn } from '../../../../src/http/api/record-view.ts';
 
 test('a query names a view once, and an unknown one is refused with those that there are', () => {
-  expect(viewIn('')).toEqual({ isBrief: false, rest: '' });
-  expect(viewIn('view=full&state=done')).toEqual({ isBrief: false, rest: 'state=done' });
-  expect(viewIn('limit=2&view=brief')).toEqual({ isBrief: true, rest: 'limit=2' });
+  expect(viewIn('', false)).toEqual({ isBrief: false, rest: '' });
+  expect(viewIn('view=full', true)).toEqual({ isBrief: true, rest: '' });
+  expect(() => viewIn('view=short', true)).toThrow(InvalidQueryError);
+  expect(viewIn('view=full&state=done', false)).toEqual({ isBrief: false, rest: 'state=done' });
+  expect(viewIn('limit=2&view=brief', false)).toEqual({ isBrief: true, rest: 'limit=2' });
   for (const view of ['', 'short', 'BRIEF', 'brief,full', '__proto__', 'x'.repeat(5_000)])
-    expect(() => viewIn(`view=${view}`)).toThrow(InvalidQueryError);
-  expect(() => viewIn('view=short')).toThrow('view: there is no "short"; there are full, brief');
-  expect(() => viewIn('view=brief&view=full')).toThrow('give view once');
+    expect(() => viewIn(`view=${view}`, false)).toThrow(InvalidQueryError);
+  expect(() => viewIn('view=short', false)).toThrow('view: there is no "short"; there are full, brief');
+  expect(() => viewIn('view=brief&view=full', false)).toThrow('give view once');
 });
 
 test('the rest of a query keeps its values', () => {
@@ -22,7 +24,7 @@ test('the rest of a query keeps its values', () => {
     fc.property(pairs, fc.constantFrom(undefined, 'full', 'brief'), (given, view) => {
       const query = new URLSearchParams(given);
       if (view !== undefined) query.append('view', view);
-      const { isBrief, rest } = viewIn(query.toString());
+      const { isBrief, rest } = viewIn(query.toString(), false);
       expect(isBrief).toBe(view === 'brief');
       expect([...new URLSearchParams(rest)]).toEqual(given);
     }),
