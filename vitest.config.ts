@@ -36,7 +36,7 @@ export default defineConfig({
     globalSetup: ['./test/real/installed.ts', './test/run-folder.ts'],
     setupFiles: './test/setup.ts',
     pool: 'forks',
-    // A process for each file would load the fixtures and their packages anew. `parts apart` has what needs that.
+    // Shared processes load fixtures and packages once. Tests in `parts apart` need a process of their own.
     isolate: false,
     // A file that runs programs waits for a good part of its time: half as many files again as there are processors keep
     // these busy. So no test may count on being alone: what is told apart by time lies seconds apart.

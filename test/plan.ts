@@ -312,8 +312,8 @@ export function testsOnNodeHttp(): string[] {
 }
 
 /**
- * Unit and property tests with a process of their own: a replaced module or timer may stay replaced for the next file, and a
- * database server keeps what earlier files did to it.
+ * Unit and property tests that replace modules, timers or clocks, or use a database. Each runs in its own process, so that it
+ * cannot affect later files.
  */
 export function testsApart(): string[] {
   return [...testsIn('test/unit'), ...testsIn('test/property')].filter((file) =>

@@ -1,4 +1,4 @@
-// A folder for one run of the tests, with what all test files share: bundled programs. Its path is in an environment variable,
+// A folder for one test run. All test files share the bundled programs in it. Its path is in an environment variable,
 // which the processes that run test files inherit.
 
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 
 const VARIABLE = 'ACTOR_GATEWAY_TEST_FOLDER';
 
-/** Makes the folder once, although each project of vitest.config.ts calls this; returns what removes it. */
+/** Creates the folder on the first call; each project of vitest.config.ts calls this. Returns a function that removes it. */
 export function setup(): (() => void) | undefined {
   if (process.env[VARIABLE] !== undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-tests-'));

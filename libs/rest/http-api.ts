@@ -43,8 +43,8 @@ export class ApiAnswer {
   }
 
   /**
-   * Returns the body as JSON, whatever its declared type; undefined for other bodies, such as the page of a proxy. An integer that no
-   * number can represent is a text, because it is an id.
+   * Returns the body as JSON and ignores the declared type; undefined for other bodies, such as a proxy's error page. Integers
+   * beyond the range of numbers are returned as strings, because they are ids.
    */
   get json(): unknown {
     this.#json ??= { value: parsed(this.text) };

@@ -9,20 +9,32 @@ interface Message {
   readonly text: string;
 }
 
-/** Returns the newest messages, beginning with one of a person: an answer without its question is useless. */
-export function remembered<T extends Message>(
-  history: readonly T[],
-  bounds: { readonly messages: number; readonly characters: number },
+interface MessageBounds {
+  readonly messages: number;
+  /** UTF-16 units of all texts. */
+  readonly characters: number;
+}
+
+/** Returns the newest messages within the bounds. */
+export function newest<T extends Pick<Message, 'text'>>(
+  all: readonly T[],
+  bounds: MessageBounds,
 ): readonly T[] {
   let room = bounds.characters;
-  let from = history.length;
-  while (from > 0 && history.length - from < bounds.messages) {
-    room -= history[from - 1]?.text.length ?? 0;
+  let from = all.length;
+  while (from > 0 && all.length - from < bounds.messages) {
+    room -= all[from - 1]?.text.length ?? 0;
     if (room < 0) break;
     from -= 1;
   }
-  while (history[from]?.role === 'assistant') from += 1;
-  return history.slice(from);
+  return all.slice(from);
+}
+
+/** Returns the newest messages, beginning with one of a person: an answer without its question is useless. */
+export function remembered<T extends Message>(history: readonly T[], bounds: MessageBounds): readonly T[] {
+  const all = newest(history, bounds);
+  const first = all.findIndex(({ role }) => role !== 'assistant');
+  return first === -1 ? [] : all.slice(first);
 }
 
 export type ModelMessage =

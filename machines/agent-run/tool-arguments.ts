@@ -1,5 +1,6 @@
 // The arguments of a call as a model wrote them. What is no JSON object the model is told, and no tool is called with.
 
+/** Parsing has no depth limit, but serializing or walking a deeper value overflows the stack. */
 export const MAX_LEVELS = 128;
 
 /** Returns true if objects and lists are nested deeper than the limit. */
@@ -12,7 +13,7 @@ export function isNestedTooDeeply(value: unknown, levels = MAX_LEVELS): boolean 
 const ESCAPE = /\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|ud[89a-f][0-9a-f]{2}|.)/gi;
 const HALF = /^\\ud...$/i;
 
-/** Replaces lone surrogates. */
+/** Replaces lone surrogates, which cut texts contain. Providers and tool servers refuse the whole text otherwise. */
 export function wellFormedJson(json: string): string {
   const text = json.toWellFormed();
   if (!/\\ud/i.test(text)) return text;

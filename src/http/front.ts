@@ -145,7 +145,7 @@ function pageOf({ http, triggers }: FrontOptions, host: string): Page | undefine
   const api = new RouteTable({ triggers });
   const inspector = new Inspector({
     ...{ gateway, access, links, triggers },
-    apiRoute: (path) => api.ofNode(path),
+    apiRoute: (path) => api.ofApi(path),
     root: gateway.life.root,
     operator: isOpen ? operator : holderOfKey,
   });

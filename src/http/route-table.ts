@@ -51,12 +51,16 @@ export class RouteTable {
     const hook = triggers?.automation.listeners.at(path);
     if (triggers !== undefined && hook !== undefined)
       return { gate: 'webhook', methods: (_, context) => triggers.receive(context, hook) };
-    return routeOf(path) ?? this.#pageOf(request) ?? this.ofNode(path);
+    return routeOf(path) ?? this.#pageOf(request) ?? this.#ofAutomation(path);
   }
 
-  /** Returns the row of a request from another node, which forwards only requests to the API. */
-  ofNode(path: string): Route {
-    return routeOf(path) ?? this.#sources.triggers?.routeAt(path) ?? this.#nothing;
+  /** Returns the row of an API path, without webhooks and pages. */
+  ofApi(path: string): Route {
+    return routeOf(path) ?? this.#ofAutomation(path);
+  }
+
+  #ofAutomation(path: string): Route {
+    return this.#sources.triggers?.routeAt(path) ?? this.#nothing;
   }
 
   #pageOf({ method, path, headers }: HttpRequest): Route | undefined {

@@ -31,7 +31,10 @@ export class PartContext implements HandlerContext {
     this.signal = options.signal;
   }
 
-  /** Rows and state from earlier attempts, read at first use: most flow nodes never need them. */
+  /**
+   * Rows and state from earlier attempts, read at first use: most flow nodes never need them. A part reads before its
+   * first checkpoint.
+   */
   get #written(): ReturnType<PartsJournal['partOf']> {
     this.#before ??= this.#options.journal.partOf(this.#options.path);
     return this.#before;

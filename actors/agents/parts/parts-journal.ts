@@ -3,9 +3,9 @@
 //
 // PJL1  rows are written once, in the order in which they were added, and with them what was asked and is to be sent.
 // PJL2  what a part reads back is what it has written, and nothing of the others. Looking for it costs what it has, and not what all have.
+// PJL3 (A8)  a row has at most MAX_ROW characters, and nothing more is begun in a journal that might not take what comes of it.
 // RTM1  the remaining time never grows: a clock set back between attempts counts as no time, and attempts use the monotonic
 //       clock.
-// PJL3 (A8)  a row has at most MAX_ROW characters, and nothing more is begun in a journal that might not take what comes of it.
 
 import { FiguresSoFar } from '../../../machines/agent-run/figures.ts';
 import type { RunFigures } from '../../../machines/agent-run/journal.ts';

@@ -1,7 +1,8 @@
 // Reads members and coordination from the definition text of a fleet, for views. The text contains names of variables, not
 // values, so the definition in the journal of any run can be read, even if the file has changed.
 
-import { type PlainRow, plainRow } from './shown-step.ts';
+import { membersOf } from './defined-graph.ts';
+import { plainRow } from './shown-step.ts';
 
 export interface DefinedFleet {
   /** `pipeline`, `peer`, `hierarchical`, `tiered`. */
@@ -25,8 +26,8 @@ export interface DefinedFleet {
 /** Parses `Fleet.definition`. Invalid text yields an empty fleet. */
 export function definedFleet(definition: string): DefinedFleet {
   const { coordination, agents, members = agents } = plainRow(definition);
-  const { mode, consensus, aggregation } = membersIn(coordination);
-  const { field, algorithm = 'majority', min_votes } = membersIn(consensus);
+  const { mode, consensus, aggregation } = membersOf(coordination);
+  const { field, algorithm = 'majority', min_votes } = membersOf(consensus);
   return {
     mode: String(mode ?? ''),
     vote:
@@ -35,7 +36,7 @@ export function definedFleet(definition: string): DefinedFleet {
         : undefined,
     aggregation: typeof aggregation === 'string' ? aggregation : undefined,
     members: (Array.isArray(members) ? members : []).flatMap((each: unknown) => {
-      const { name, agent, ref = agent, spec, weight, role, tier } = membersIn(each);
+      const { name, agent, ref = agent, spec, weight, role, tier } = membersOf(each);
       if (typeof name !== 'string') return [];
       const asked = typeof ref === 'string' ? ref : spec === undefined ? name : undefined;
       const place = { isManager: role === 'manager', tier: numberIn(tier) };
@@ -43,9 +44,6 @@ export function definedFleet(definition: string): DefinedFleet {
     }),
   };
 }
-
-const membersIn = (value: unknown): PlainRow =>
-  typeof value === 'object' && value !== null ? (value as PlainRow) : {};
 
 /** Returns a number, 1 by default. */
 const numberIn = (value: unknown): number => {

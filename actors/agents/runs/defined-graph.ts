@@ -86,7 +86,8 @@ function nodeIn(written: unknown): readonly DefinedNode[] {
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
-const membersOf = (value: unknown): Members =>
+/** Returns the members of an object; none for other values. */
+export const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : {};
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

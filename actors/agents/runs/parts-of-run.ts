@@ -28,10 +28,10 @@ export class PartsOfRun {
 
   /** Adds the next row of the journal. */
   add(step: Pick<Step, 'at' | 'text'>): void {
-    if (this.#members === undefined) this.#begin(step.text);
     const row = plainRow(step.text);
+    if (this.#members === undefined) this.#begin(row);
     if (typeof row.in !== 'string') return;
-    this.#nodes?.add(step);
+    this.#nodes?.add(row, step.at);
     this.#members?.add(row.in, row, step.at);
     if (this.#nodes !== undefined) this.#followFleets(row.in, row);
   }
@@ -46,8 +46,8 @@ export class PartsOfRun {
     return members.length === 0 ? { nodes } : { nodes, members };
   }
 
-  #begin(text: string): void {
-    const { kind, definition = '' } = definitionIn(text) ?? {};
+  #begin(row: PlainRow): void {
+    const { kind, definition = '' } = definitionIn(row) ?? {};
     if (kind === undefined) return;
     this.#members = new RunMembers(this.#excerpt, this.#shownChars);
     if (kind === 'flow') this.#nodes = new RunNodes(definition, this.#excerpt, this.#shownChars);

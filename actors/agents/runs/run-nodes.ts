@@ -10,9 +10,8 @@ import { nodePath, pathInTurn } from '../../../machines/flow-run/graph.ts';
 import type { NodeState } from '../../../machines/flow-run/graph-state.ts';
 import { rowsInForce } from '../../../machines/flow-run/retried.ts';
 import type { FlowRow } from '../../../machines/flow-run/rows.ts';
-import type { Step } from '../../store/run.ts';
-import { type DefinedGraph, type DefinedNode, definedGraph, takenIn } from './defined-graph.ts';
-import { type Excerpt, type PlainRow, plainRow } from './shown-step.ts';
+import { type DefinedGraph, type DefinedNode, definedGraph, membersOf, takenIn } from './defined-graph.ts';
+import type { Excerpt, PlainRow } from './shown-step.ts';
 
 /** Of the output of one node, in UTF-16 units. */
 const SHOWN_OUTPUT = 500;
@@ -75,22 +74,10 @@ const NO_GRAPH: DefinedGraph = { nodes: [], connections: [], graph: { nodes: [],
 const UNTOUCHED: Kept = { state: 'idle', attempts: 0, why: undefined };
 const ends: ReadonlySet<unknown> = new Set(['left', 'failed']);
 /** Rows that change the state of a node. */
-const flowKinds: ReadonlySet<unknown> = new Set('again waits parked turn left failed retried'.split(' '));
+const flowKinds: ReadonlySet<unknown> = new Set(['again', 'waits', 'parked', 'turn', 'failed', 'retried']);
 const MAX_ID = 100;
 
-/** All rows of the journal of a flow, in order. `definition` is the member of its row `flow`. */
-export function runNodes(
-  steps: readonly Pick<Step, 'at' | 'text'>[],
-  definition: string,
-  excerpt: Excerpt,
-  isOver = false,
-): readonly RunNode[] {
-  const nodes = new RunNodes(definition, excerpt);
-  for (const step of steps) nodes.add(step);
-  return nodes.list(isOver);
-}
-
-/** The same for a run that goes on: told row by row. */
+/** Nodes of a flow, from the rows of its journal. */
 export class RunNodes {
   readonly #defined: DefinedGraph;
   #state: FlowState;
@@ -111,8 +98,8 @@ export class RunNodes {
     this.#shownChars = shownChars;
   }
 
-  add({ at, text }: Pick<Step, 'at' | 'text'>): void {
-    const row = plainRow(text);
+  /** Adds the next row of the journal, written at `at` (epoch ms). */
+  add(row: PlainRow, at: number): void {
     if (typeof row.in !== 'string') return;
     const told = this.#shortened(row, row.in, at);
     this.#rows.push(told);
@@ -123,7 +110,10 @@ export class RunNodes {
   #shortened(row: PlainRow, path: string, at: number): ToldRow {
     const { kind } = row;
     if (kind === 'left') return { ...row, in: path, at, output: this.#text(row.output) };
-    if (flowKinds.has(kind)) return { ...row, in: path, at };
+    if (flowKinds.has(kind)) {
+      const { reason } = row;
+      return { ...row, in: path, at, ...(typeof reason === 'string' && { reason: this.#text(reason) }) };
+    }
     if (nodePath(path) === undefined) return { in: path, kind, at };
     return { in: path, kind, at, input: this.#inputIn(row), approval: approvalIn(row) };
   }
@@ -132,7 +122,7 @@ export class RunNodes {
     if (kind === 'entered' && Array.isArray(items)) return this.#text(items);
     if (kind === 'fleet' && typeof input === 'string') return this.#text(input);
     const last: unknown = kind === 'begun' && Array.isArray(messages) ? messages.at(-1) : undefined;
-    const { text } = typeof last === 'object' && last !== null ? (last as PlainRow) : {};
+    const { text } = membersOf(last);
     return typeof text === 'string' ? this.#text(text) : undefined;
   }
 

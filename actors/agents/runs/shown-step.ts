@@ -21,10 +21,11 @@ export function plainRow(text: string): PlainRow {
 }
 
 /** Returns the definition in the first row of a flow or fleet; undefined for other rows. */
-export function definitionIn(
-  text: string,
-): { readonly kind: 'flow' | 'fleet'; readonly definition: string } | undefined {
-  const { kind, in: at, definition } = plainRow(text);
+export function definitionIn({
+  kind,
+  in: at,
+  definition,
+}: PlainRow): { readonly kind: 'flow' | 'fleet'; readonly definition: string } | undefined {
   if ((kind !== 'flow' && kind !== 'fleet') || at !== undefined || typeof definition !== 'string')
     return undefined;
   return { kind, definition };
@@ -72,9 +73,10 @@ export class ShownSteps {
   }
 
   next({ n, at, text }: Step): ShownStep {
-    const { in: path, ...row } = plainRow(text);
+    const whole = plainRow(text);
+    const { in: path, ...row } = whole;
     if (typeof row.kind !== 'string') return { n, at, kind: 'unknown', text: this.#shown(text) };
-    const { kind, definition } = definitionIn(text) ?? {};
+    const { kind, definition } = definitionIn(whole) ?? {};
     if (kind === 'flow' && definition !== undefined) this.#graph = definedGraph(definition);
     const within = typeof path === 'string' ? path : partIn(row);
     const part = within === undefined ? {} : { part: this.#shown(within) };

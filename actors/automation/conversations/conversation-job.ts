@@ -4,6 +4,7 @@
 import { KEPT_CHARACTERS, KEPT_MESSAGES } from '../../../config/resources/agents/kept-history.ts';
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import { newest } from '../../../machines/agent-run/messages.ts';
 import { type CommandParameters, commandParameters } from '../../../machines/command-parameters.ts';
 import type { Match } from '../../../machines/matching.ts';
 import type { AgentReply, HistoryMessage, Job } from '../../agents/handlers/handler.ts';
@@ -32,24 +33,13 @@ export function snapshotAfter(
   { text }: AgentReply,
 ): string | undefined {
   if (text === '') return undefined;
-  return remembered(history, inbound.text ?? input.slice(0, MAX_WORDLESS), text);
-}
-
-/** Returns the next snapshot with the newest messages that fit. */
-function remembered(history: readonly HistoryMessage[], input: string, answer: string): string {
+  const question = inbound.text ?? input.slice(0, MAX_WORDLESS);
   const all: HistoryMessage[] = [
     ...history,
-    { role: 'user', text: shortened(input) },
-    { role: 'assistant', text: shortened(answer) },
+    { role: 'user', text: shortened(question) },
+    { role: 'assistant', text: shortened(text) },
   ];
-  let room = KEPT_CHARACTERS;
-  let from = all.length;
-  while (from > 0 && all.length - from < KEPT_MESSAGES) {
-    room -= all[from - 1]?.text.length ?? 0;
-    if (room < 0) break;
-    from -= 1;
-  }
-  return JSON.stringify({ history: all.slice(from) });
+  return JSON.stringify({ history: newest(all, { messages: KEPT_MESSAGES, characters: KEPT_CHARACTERS }) });
 }
 
 function shortened(text: string): string {

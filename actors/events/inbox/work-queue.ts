@@ -80,13 +80,14 @@ export class WorkQueue implements ClaimerQueue {
     this.name = options.name;
     this.work = options.work;
     this.places = options.places ?? DEFAULT_PLACES;
-    this.gate = options.makeGate?.(() => this.pump());
     this.#claims = this.places + (options.spare ?? 0);
     this.record = new QueueMetrics(host.log, host.deliveryWaits);
     this.committer = host.committer;
     this.#host = host;
     this.#claimer = new Claimer(this, host);
     this.#parent = parent;
+    // Last, because the gate may open at once.
+    this.gate = options.makeGate?.(() => this.pump());
   }
 
   get isFull(): boolean {

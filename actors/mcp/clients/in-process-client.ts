@@ -109,14 +109,11 @@ export class InProcessClient {
   ): Promise<ToolResult> {
     const progress = { onProgress, onReport };
     const own = key === undefined ? {} : { [KEY_MEMBER]: rawJson(key) };
-    const begin: Begin = (id, server, waiting, origin) => {
-      const envelope = toolCallEnvelope(id, name, args, own);
-      return this.#host.router.ownRequest(envelope, this.#caller, server as ManagedServer, waiting, origin);
-    };
+    const envelopeOf = (id: number) => toolCallEnvelope(id, name, args, own);
     const result =
       options.server === undefined
         ? await this.#request('tools/call', { name, arguments: args }, options, progress, key)
-        : await this.#answerOf('tools/call', options, progress, begin);
+        : await this.#inEraOfServer('tools/call', options, progress, envelopeOf);
     if (result.resultType === 'input_required')
       throw new StoppedError(`the tool ${name} asks its caller something, and nobody is there to answer`);
     return result as ToolResult;
@@ -125,11 +122,22 @@ export class InProcessClient {
   /** Requests a page of tools, in the server's era if there is one server. */
   #list(params: { readonly cursor?: unknown }, options: InProcessOptions): Promise<Result> {
     if (options.server === undefined) return this.#request('tools/list', params, options);
-    return this.#answerOf('tools/list', options, {}, (id, server, waiting, origin) => {
+    return this.#inEraOfServer('tools/list', options, {}, (id) => {
       const request = { jsonrpc: '2.0', id, method: 'tools/list', params };
-      const envelope = readClientMessage(Buffer.from(JSON.stringify(request)));
-      return this.#host.router.ownRequest(envelope, this.#caller, server as ManagedServer, waiting, origin);
+      return readClientMessage(Buffer.from(JSON.stringify(request)));
     });
+  }
+
+  /** Sends a request to one server in that server's era. */
+  #inEraOfServer(
+    method: string,
+    options: InProcessOptions,
+    progress: Progress,
+    envelopeOf: (id: number) => Envelope,
+  ): Promise<Result> {
+    return this.#answerOf(method, options, progress, (id, server, waiting, origin) =>
+      this.#host.router.ownRequest(envelopeOf(id), this.#caller, server as ManagedServer, waiting, origin),
+    );
   }
 
   /** Sends a modern request to all servers. */

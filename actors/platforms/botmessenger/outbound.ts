@@ -22,6 +22,8 @@ import { BotRefusal, deliveryErrorOf } from './errors.ts';
 import { type BotCall, botCalls, botLimits } from './message.ts';
 import { botMessageOf, type Migration, queryIdOf } from './update.ts';
 
+// The platform allows one message a second per chat, 20 a minute per group, and 30 a second in total. The limit of the account
+// is lower, because messages can arrive closer together than they were sent.
 const PERSON: PlaceLimit = { everyMs: 1_000, burst: 5 };
 const GROUP: PlaceLimit = { ...PERSON, window: { most: 20, ms: 60_000 } };
 

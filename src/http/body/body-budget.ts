@@ -4,8 +4,8 @@
 // needs no room.
 //
 // BB1 (A8)  all of them together hold no more than the budget, in memory as it is (incoming-body.ts).
-// BB2 (A6)  one address gets half of it at most (actors/base/bounds/budget.ts). Of IPv6 the first 64 bits are one, since who has any of
-//           those addresses has them all. The address is that of the socket: behind a proxy all senders are one.
+// BB2 (A6)  one address gets half of it at most (actors/base/bounds/budget.ts). IPv6 addresses are grouped by their first 64 bits, which
+//           one host usually controls. The address is that of the socket: behind a proxy all senders are one.
 // BB3       what was taken is given back when the body is whole, refused or gone.
 
 import { Budget, Share } from '../../../actors/base/bounds/budget.ts';

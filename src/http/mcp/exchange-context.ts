@@ -17,12 +17,12 @@ const saneId = /^[A-Za-z0-9._:-]{1,128}$/;
 const saneTrace = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})$/;
 
 /** Returns the client's id if valid, or a new one. */
-export function requestIdOf(given: string | undefined): string {
+function requestIdOf(given: string | undefined): string {
   return given !== undefined && saneId.test(given) ? given : random.take(16);
 }
 
 /** Continues the trace under a new span; without a trace, starts one that is not sampled. */
-export function traceparentOf(given: string | undefined): string {
+function traceparentOf(given: string | undefined): string {
   const match = given === undefined ? null : saneTrace.exec(given);
   const span = random.take(8);
   return match === null ? `00-${random.take(16)}-${span}-00` : `00-${match[1]}-${span}-${match[2]}`;

@@ -200,7 +200,7 @@ function sessionOf(
   }
   const { mcp, life, nodes } = routes;
   const session = mcp.clients.sessions.find(id, endpoint, context.principal);
-  // The client has to initialize anew; 404 is what tells it so.
+  // A 404 makes the client initialize again (MCP 2025-11-25, Session Management).
   const gone = () => context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);
   if (session === undefined) {
     if (nodes?.takeForSession(id, { context, envelope, body: envelope?.bytes, gone }) !== true) gone();

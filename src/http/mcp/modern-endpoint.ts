@@ -32,7 +32,7 @@ export function checkMirrorHeaders(headers: Headers, envelope: Envelope): void {
 }
 
 /** Returns true if the specification requires `Mcp-Name` for the method. */
-export function repeatsName({ method }: Envelope): boolean {
+function repeatsName({ method }: Envelope): boolean {
   return method === 'tools/call' || method === 'prompts/get' || method === 'resources/read';
 }
 
@@ -40,7 +40,7 @@ export function repeatsName({ method }: Envelope): boolean {
  * Throws RpcFault −32020 if a header of a `tools/call` differs from the argument that the schema of the tool
  * annotates ("Server Behavior for Custom Headers").
  */
-export function checkParamHeaders(headers: Headers, envelope: Envelope, inputSchema: unknown): void {
+function checkParamHeaders(headers: Headers, envelope: Envelope, inputSchema: unknown): void {
   if (inputSchema === undefined) return;
   for (const { header, value } of annotatedArguments(inputSchema, argumentsOf(envelope)))
     if (!agrees(headers[header], value)) throw mismatch(header, envelope);

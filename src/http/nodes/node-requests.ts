@@ -120,7 +120,7 @@ export class NodeRequests {
   #take(request: HttpRequest, reply: HttpReply, principal: Principal | undefined): BodyHandler | undefined {
     const context = new ExchangeContext(request, reply);
     context.isFromNode = true;
-    const route = this.#table.ofNode(request.path);
+    const route = this.#table.ofApi(request.path);
     context.isMcp = route.isMcp === true;
     return principal === undefined
       ? this.#dispatch.identify(route, context)

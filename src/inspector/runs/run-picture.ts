@@ -48,9 +48,10 @@ export class RunPicture {
   }
 
   #planIn(text: string): RunPlan | undefined {
-    const { kind, definition = '' } = definitionIn(text) ?? {};
+    const row = plainRow(text);
+    const { kind, definition = '' } = definitionIn(row) ?? {};
     if (kind === undefined) return undefined;
-    const { input, parameters } = plainRow(text);
+    const { input, parameters } = row;
     const given = typeof parameters === 'object' && parameters !== null ? Object.entries(parameters) : [];
     const graph = kind === 'flow' ? definedGraph(definition) : undefined;
     return {

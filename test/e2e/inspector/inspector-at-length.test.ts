@@ -205,7 +205,7 @@ describe('a crowd', () => {
     expect(memoryOf(gateway.pid) - before.gateway).toBeLessThan(MAX_GATEWAY_MB);
     expect(feed.reader.text.length / 2 ** 20).toBeLessThan(MAX_FEED_MB);
     feed.close();
-    // And it is still right: all have been seen, and when they have gone the tree is what it was.
+    // The page counted all steps, and the tree returns to its initial rows.
     await page.locator('.tabs .foot', { hasText: '2000 of 2000 steps' }).waitFor();
     await rowOf(page, 'conversations').click();
     await page.locator('#tab-numbers').click();
@@ -220,7 +220,7 @@ describe('a crowd', () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const { page } = await openPage();
     let round = 0;
-    // Each time it is asked for, the feed is 30,000 steps long and ends; the page comes back for the next.
+    // Each request receives a feed of 30,000 steps; at its end the page reconnects.
     await page.route('**/inspector/feed', async (route) => {
       await route.fulfill({ contentType: 'text/event-stream', body: longFeed(round) });
       round += 1;

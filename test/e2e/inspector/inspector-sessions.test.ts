@@ -1,4 +1,4 @@
-// The sessions of clients in the inspector: what is told of them and what is not, and the page in a real browser.
+// Client sessions in the inspector: visible and hidden fields, and the page in a real browser.
 
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';

@@ -129,8 +129,7 @@ export class Aggregate implements Lookup {
 
   /** Whether clients may see this tool in a list. */
   isShown(server: ManagedServer, tool: ListItem): boolean {
-    if (!this.isAllowed(server, tool.key)) return false;
-    return server.entry.runtime === 'stdio' || annotationFaultOf(server, tool) === undefined;
+    return this.isAllowed(server, tool.key) && annotationFaultOf(server, tool) === undefined;
   }
 
   /** A page of the merged list, the first without a cursor. Throws RpcFault -32602 for what is no cursor of this list. */

@@ -65,7 +65,8 @@ export function withEras({ server, exchange }: RoutedRequest, act: () => void): 
   const settled = server.eras.settle().then(() => {
     if (exchange.isDone) return;
     if (server.eras.known !== undefined || server.handle.isParked) act();
-    else exchange.fail(new StoppedError(`server ${server.id} was stopped while it was asked for its eras`));
+    else
+      exchange.fail(new StoppedError(`server ${server.id} was stopped before its protocol eras were known`));
   });
   // The request has no deadline yet, because there is no call.
   const { request_timeout_seconds: seconds } = server.entry;

@@ -101,7 +101,7 @@ async function known(server: ManagedServer, listening: ListenStream): Promise<vo
     await server.eras.settle();
     if (listening.isEnded) return;
     if (server.eras.known === undefined && !server.handle.isParked)
-      throw new StoppedError(`server ${server.id} was stopped while it was asked for its eras`);
+      throw new StoppedError(`server ${server.id} was stopped before its protocol eras were known`);
   }
   await new Promise<void>((resolve, reject) => {
     listening.call = describeServer(server, listening, {

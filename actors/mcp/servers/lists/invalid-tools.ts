@@ -21,9 +21,9 @@ export function annotationFaultOf(
   { entry, eras }: Pick<ListingServer, 'entry' | 'eras'>,
   item: ListItem,
 ): string | undefined {
+  if (entry.runtime === 'stdio' || eras.known?.modern !== true) return undefined;
   // Few schemas ask for headers; only those are worth parsing.
   if (!(item.before + item.after).includes('x-mcp-header')) return undefined;
-  if (entry.runtime === 'stdio' || eras.known?.modern !== true) return undefined;
   return annotationFault((JSON.parse(itemJson(item)) as { inputSchema?: unknown }).inputSchema);
 }
 

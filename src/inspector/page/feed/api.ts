@@ -29,7 +29,7 @@ export async function machines(): Promise<readonly MachineDefinition[]> {
 }
 
 export function server(id: string): Promise<ServerDetails> {
-  return brief(`servers/${encodeURIComponent(id)}`);
+  return records(`servers/${encodeURIComponent(id)}`);
 }
 
 /** `count` sessions from the `from`th that matches. */
@@ -48,12 +48,12 @@ export async function deadLetters(): Promise<readonly DeadLetter[]> {
 
 /** By the parameters of GET /deliveries. */
 export function deliveries(asked: Query): Promise<DeliveryList> {
-  return brief('deliveries', asked);
+  return records('deliveries', asked);
 }
 
 /** Rejects with the gateway's message for an unknown id. */
 export function delivery(id: string): Promise<DeliveryDetails> {
-  return brief(deliveryPath(id));
+  return records(deliveryPath(id));
 }
 
 export const deliveryPath = (id: string) => `deliveries/${encodeURIComponent(id)}`;
@@ -74,12 +74,12 @@ export function runs({ state, whom, limit }: RunsAsked): Promise<RunList> {
     [kind, name],
   ];
   const given = asked.filter(([, value]) => value !== '');
-  return brief('runs', [...given, ['limit', `${limit}`]]);
+  return records('runs', [...given, ['limit', `${limit}`]]);
 }
 
 /** Returns the run without steps. Rejects with the gateway's message for an unknown id. */
 export function run(id: string): Promise<RunDetails> {
-  return brief(runPath(id), { after: '999999' });
+  return records(runPath(id), { after: '999999' });
 }
 
 export const runPath = (id: string) => `runs/${encodeURIComponent(id)}`;
@@ -90,16 +90,16 @@ interface ApprovalsAsked {
 }
 
 export function pendingApprovals({ limit, ...of }: ApprovalsAsked): Promise<ApprovalList> {
-  return brief('approvals', { ...of, state: 'pending', limit: `${limit}` });
+  return records('approvals', { ...of, state: 'pending', limit: `${limit}` });
 }
 
 export function decidedApprovals({ limit, ...of }: ApprovalsAsked): Promise<ApprovalList> {
-  return brief('approvals', { ...of, state: 'approved,denied,expired,cancelled', limit: `${limit}` });
+  return records('approvals', { ...of, state: 'approved,denied,expired,cancelled', limit: `${limit}` });
 }
 
 /** Rejects where it is not loaded. */
 export function flow(name: string): Promise<Loaded<FlowDetails>> {
-  return brief(`flows/${encodeURIComponent(name)}`);
+  return records(`flows/${encodeURIComponent(name)}`);
 }
 
 export interface Targets {
@@ -109,7 +109,7 @@ export interface Targets {
 }
 
 export async function targets(): Promise<Targets> {
-  const lists = ['agents', 'fleets', 'flows'].map((noun) => brief<Partial<Targets>>(noun));
+  const lists = ['agents', 'fleets', 'flows'].map((noun) => records<Partial<Targets>>(noun));
   return Object.assign({}, ...(await Promise.all(lists))) as Targets;
 }
 
@@ -123,16 +123,14 @@ export async function command(path: string, body?: object): Promise<void> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   };
-  await answered(await fetch(`${API}/${path}?view=brief`, { method: 'POST', ...content }));
+  await answered(await fetch(`${API}/${path}`, { method: 'POST', ...content }));
 }
 
 type Query = URLSearchParams | Readonly<Record<string, string>> | readonly (readonly [string, string])[];
 
-/** Requests records in the brief view. */
-function brief<T>(path: string, asked: Query = {}): Promise<T> {
-  const query = new URLSearchParams(asked as URLSearchParams);
-  query.set('view', 'brief');
-  return get(`${API}/${path}?${query}`);
+/** Requests records; here the gateway answers in the brief view. */
+function records<T>(path: string, query: Query = {}): Promise<T> {
+  return get(`${API}/${path}?${new URLSearchParams(query as URLSearchParams)}`);
 }
 
 /** What is at a path. Rejects with the gateway's own words. */

@@ -4,8 +4,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { FlowProgress } from '../../../../../actors/agents/flows/flow-progress.ts';
-import { RunNodes, runNodes } from '../../../../../actors/agents/runs/run-nodes.ts';
+import { RunNodes } from '../../../../../actors/agents/runs/run-nodes.ts';
 import type { FlowRow } from '../../../../../machines/flow-run/rows.ts';
+import { addRow, runNodes } from '../../../../fixtures/agents/run-nodes.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 
@@ -149,7 +150,7 @@ it('RND1 nodes shown row by row are those that all rows show, and a node of the 
       const progress = new FlowProgress(flow);
       const reached = new Map<string, string>();
       for (const [index, step] of steps.entries()) {
-        shown.add(step);
+        addRow(shown, step);
         const row = all[index] as FlowRow;
         const rows = all.slice(0, index + 1);
         if (row.kind === 'retried') reached.clear();

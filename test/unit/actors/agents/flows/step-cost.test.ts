@@ -5,6 +5,7 @@ import { Session } from 'node:inspector/promises';
 import { expect, it, vi } from 'vitest';
 import { FlowHandler } from '../../../../../actors/agents/flows/flow-handler.ts';
 import { RunNodes } from '../../../../../actors/agents/runs/run-nodes.ts';
+import { addRow } from '../../../../fixtures/agents/run-nodes.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 import { KeptRun } from '../../../../fixtures/automation/kept-run.ts';
@@ -69,7 +70,7 @@ async function costOf(spec: string): Promise<RowCost> {
       const services = { handlerOf: () => undefined, readDefinition: async () => flow };
       await run.attempt(new FlowHandler(flow, services), aJob());
       const shown = new RunNodes(flow.definition, (text, most) => text.slice(0, most));
-      for (const [index, text] of run.steps.entries()) shown.add({ at: index, text });
+      for (const [index, text] of run.steps.entries()) addRow(shown, { at: index, text });
     });
     const characters = stringify.mock.results.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
     const rows = run.steps.length;

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { PartsOfRun } from '../../../../../actors/agents/runs/parts-of-run.ts';
-import { RunNodes, runNodes } from '../../../../../actors/agents/runs/run-nodes.ts';
+import { RunNodes } from '../../../../../actors/agents/runs/run-nodes.ts';
 import { Redactor } from '../../../../../actors/base/errors/redact.ts';
+import { addRow, runNodes } from '../../../../fixtures/agents/run-nodes.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 
 const redactor = new Redactor(['hunter2-secret']);
@@ -68,12 +69,12 @@ test('RND2 a node that is tried again waits with its reason, a node that failed 
     { kind: 'failed', in: 'ship', reason: '404' },
     { kind: 'entered', in: 'sorry' },
   ]);
-  for (const row of rows.slice(0, 8)) nodes.add(row);
+  for (const row of rows.slice(0, 8)) addRow(nodes, row);
   expect(nodes.list()[2]).toMatchObject({
     ...{ state: 'waiting', until: 9_000, attempts: 1, isForPeople: false, why: '503 with [redacted]' },
     endedAt: undefined,
   });
-  for (const row of rows.slice(8)) nodes.add(row);
+  for (const row of rows.slice(8)) addRow(nodes, row);
   expect(nodes.list().slice(2)).toMatchObject([
     { state: 'failed', attempts: 2, why: '404', startedAt: 6_000, tookMs: 4_000 },
     { state: 'working', startedAt: 11_000 },
@@ -96,11 +97,11 @@ test('of a flow that failed and goes on the failure is taken back, and what came
     { kind: 'parked', in: 'ask', isForPeople: true, until: 50_000 },
     { kind: 'failed', in: 'a', reason: 'no' },
   ];
-  for (const row of stepsOf(rows)) nodes.add(row);
+  for (const row of stepsOf(rows)) addRow(nodes, row);
   expect(shortOf(nodes.list(true))).toEqual(['a failed', 'ask dropped', 'b idle']);
-  nodes.add({ at: 20_000, text: JSON.stringify({ kind: 'retried', in: 'a' }) });
+  addRow(nodes, { at: 20_000, text: JSON.stringify({ kind: 'retried', in: 'a' }) });
   expect(shortOf(nodes.list())).toEqual(['a working', 'ask waiting', 'b idle']);
-  nodes.add({ at: 21_000, text: JSON.stringify({ kind: 'left', in: 'a', output: {}, taken: [0] }) });
+  addRow(nodes, { at: 21_000, text: JSON.stringify({ kind: 'left', in: 'a', output: {}, taken: [0] }) });
   expect(nodes.list()[0]).toMatchObject({ state: 'done', why: undefined, startedAt: 1_000, endedAt: 21_000 });
 });
 
@@ -134,12 +135,15 @@ test('RND1 of a loop the last turn is shown, also when the loop is over', async 
     'told idle',
   ]);
   const first = [{ kind: 'entered', in: 'poll' }, ...turn(1)];
-  for (const row of stepsOf(first)) nodes.add(row);
-  nodes.add({ at: 20_000, text: JSON.stringify({ kind: 'left', in: 'poll#1/late', output: {}, taken: [] }) });
-  for (const row of stepsOf(turn(2))) nodes.add(row);
+  for (const row of stepsOf(first)) addRow(nodes, row);
+  addRow(nodes, {
+    at: 20_000,
+    text: JSON.stringify({ kind: 'left', in: 'poll#1/late', output: {}, taken: [] }),
+  });
+  for (const row of stepsOf(turn(2))) addRow(nodes, row);
   const second = ['poll#2/look done', 'poll#2/each done', 'poll#2/each#1/end done'];
   expect(shortOf(nodes.list())).toEqual(['poll working', ...second, 'poll#2/late working', 'told idle']);
-  nodes.add({ at: 30_000, text: JSON.stringify({ kind: 'failed', in: 'poll', reason: 'no' }) });
+  addRow(nodes, { at: 30_000, text: JSON.stringify({ kind: 'failed', in: 'poll', reason: 'no' }) });
   expect(shortOf(nodes.list())).toEqual(['poll failed', ...second, 'poll#2/late dropped', 'told skipped']);
   expect(nodes.list()[1]).toMatchObject({ place: 'poll/look', output: '{"n":2}', taken: ['each', 'late'] });
   expect(nodes.list()[0]).toMatchObject({ turn: 2 });

@@ -1,4 +1,4 @@
-// The circuit breaker of a server: which calls it refuses, for how long, and with what reason.
+// The circuit breaker of a server: refused calls, the length of a refusal, and its reason.
 
 import { expect, test } from 'vitest';
 import { steadyNow } from '../../../../../../actors/base/time/steady-clock.ts';
